@@ -1,4 +1,4 @@
-/* automata/budget.h - the work that compiling and following a constraint may take.
+/* automata/budget.h - limits on the work of compiling a constraint and of parsing under it.
  *
  * Work is counted, never timed: the same input succeeds or fails on every machine.  A step is an
  * elementary operation of a few nanoseconds.  An operation that needs more than is left returns

@@ -40,8 +40,8 @@ static int init_classes(struct work *w, struct classes *c, uint64_t n)
 	return work_alloc(w, &c->of, n, sizeof *c->of);
 }
 
-/* Begin a range of class k at cp; calls ascend.  A boundary within the surrogates moves to their end;
- * of several there, the last counts. */
+/* Begin a range of class k at cp; calls ascend.  A boundary within the surrogates is moved to their
+ * end; if there are several, the last counts. */
 static void add_boundary(struct classes *c, uint32_t cp, uint32_t k)
 {
 	if (cp >= SURROGATES && cp < AFTER)
@@ -63,7 +63,7 @@ int classes_set(struct work *w, struct classes *out, const struct dfa_range *r, 
 		if (r[i].hi < DFA_MOST_CP)
 			add_boundary(out, r[i].hi + 1, 0);
 	}
-	out->n_classes = 2; /* even where one of them is empty */
+	out->n_classes = 2; /* even if one is empty */
 	return INFER_OK;
 }
 

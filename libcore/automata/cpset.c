@@ -78,7 +78,8 @@ int cpset_has(const struct cpset *s, uint32_t cp)
 
 int cpset_escape(struct work *w, struct cpset *s, char letter)
 {
-	/* ECMA-262, 12.2 and 12.3: white space (property Zs and what is named there), line terminators */
+	/* ECMA-262, 12.2 and 12.3: white space (property Zs and the characters named there), line
+	 * terminators */
 	static const struct dfa_range
 		digit[] = { { '0', '9' } },
 		word[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } },
@@ -166,7 +167,7 @@ static uint32_t find_category(const char *name, size_t n)
 static int add_unicode_sets(struct work *w, struct cpset *s, uint32_t bits)
 {
 	uint32_t lo = NOWHERE, page = NOWHERE;
-	int flat = 0; /* the last page is all inside or all outside */
+	int flat = 0; /* the last page is completely in the set, or completely outside */
 
 	for (uint32_t cp = 0; cp <= DFA_MOST_CP + 1; cp++) {
 		if (!(cp & 255) && cp <= DFA_MOST_CP) {

@@ -3,21 +3,23 @@
 #define AUTOMATA_CPSET_H
 #include "automata/work.h"
 
-/* Ranges in any order.  A set is normal if they ascend and do not touch: after cpset_norm. */
+/* A set as a list of ranges in any order.  It is normal if the ranges ascend and do not touch: see
+ * cpset_norm. */
 struct cpset {
 	uint32_t n, cap;
 	struct dfa_range *at;
 };
 
 int cpset_add(struct work *w, struct cpset *s, uint32_t lo, uint32_t hi);
-int cpset_join(struct work *w, struct cpset *s, const struct cpset *more); /* add all of more */
+int cpset_join(struct work *w, struct cpset *s,
+               const struct cpset *more); /* add the ranges of more */
 int cpset_norm(struct work *w, struct cpset *s);
 int cpset_not(struct work *w, struct cpset *s);    /* complement a normal set; it stays normal */
 int cpset_has(const struct cpset *s, uint32_t cp); /* s: normal */
 
 /* Add the set of \d, \w, \s or . of ECMA-262 (all but line terminators), chosen by the letter. */
 int cpset_escape(struct work *w, struct cpset *s, char letter);
-/* Add the set of \p{name} to an empty set; the result is normal.  *known: 0 if the property is not
- * supported */
+/* Add the set of \p{name} to an empty set; the result is normal.  *known: 1 if the property is
+ * supported, else 0 */
 int cpset_property(struct work *w, struct cpset *s, const char *name, size_t n, int *known);
 #endif

@@ -1,5 +1,5 @@
-/* automata/decode.h - decode JSON strings and UTF-8 byte by byte; which characters an incomplete one
- * can still become. */
+/* automata/decode.h - decode JSON strings and UTF-8 byte by byte; characters that an incomplete
+ * sequence can become. */
 #ifndef AUTOMATA_DECODE_H
 #define AUTOMATA_DECODE_H
 #include "automata/dfa.h"
@@ -7,7 +7,7 @@
 enum decoded {
 	DECODE_BAD,  /* not valid */
 	DECODE_MORE, /* the character is incomplete */
-	DECODE_CHAR, /* complete */
+	DECODE_CHAR, /* the character is complete */
 	DECODE_QUOTE /* the closing quote of a JSON string */
 };
 

@@ -60,7 +60,7 @@ static void class_sizes(const struct dfa *d, uint64_t *size)
 		size[d->range_class[i]] += range_size(d, i);
 }
 
-/* a + b * c, at most UINT64_MAX */
+/* Return a + b * c, at most UINT64_MAX. */
 static uint64_t add_times(uint64_t a, uint64_t b, uint64_t c)
 {
 	uint64_t p;
@@ -69,7 +69,8 @@ static uint64_t add_times(uint64_t a, uint64_t b, uint64_t c)
 	                                                                            : p;
 }
 
-/* Set words[s] to the number of words accepted from s.  order: states by their greatest distance. */
+/* Set words[s] to the number of words accepted from s.  order: states by their greatest distance to
+ * an end. */
 static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *words,
                         const uint32_t *order)
 {
@@ -85,7 +86,8 @@ static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *wor
 	}
 }
 
-/* Sort the live states of a finite language by their greatest distance; at: scratch [most + 2]. */
+/* Sort the live states of a finite language by their greatest distance to an end; at: scratch [most
+ * + 2]. */
 static void sort_by_distance(const struct dfa *d, uint32_t *order, uint32_t *at)
 {
 	uint32_t most = d->greatest[d->start];
@@ -129,7 +131,7 @@ int dfa_count(uint64_t *out, const struct dfa *d, infer_error *err)
 
 /* one position of the word being listed */
 struct list_position {
-	uint32_t state, range, k; /* the next character to try: k of a range */
+	uint32_t state, range, k; /* the next character to try: number k of the range */
 };
 
 static int list_words(const struct dfa *d, uint64_t most, struct list_position *at, uint32_t *word,

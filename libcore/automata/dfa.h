@@ -2,15 +2,15 @@
  *
  * A struct dfa is a regular language over the scalar values of Unicode (U+0000 ... U+10FFFF without
  * the surrogates): a total transition function over character classes, accepting states, and the
- * distance of each state from an end.  The caller decodes: the characters of a JSON string are those
- * after its escapes, those of a number or of plain text are the text itself.
+ * distance of each state from an end.  The caller decodes: the characters of a JSON string are
+ * passed without escapes, those of a number or of plain text as they are.
  * Every automaton is minimal, and its states and classes have canonical numbers: two automata accept
  * the same language exactly if their tables are equal.  Surrogates are not characters: as input they
  * count as U+D7FF, and a set of surrogates alone is empty.
  *
  * Cost.  dfa_step is one look-up for ASCII, else a binary search among the ranges; it cannot fail.
- * A table takes 4 bytes for each state and class.  A binary operation takes at most the product of
- * the states times the classes of both, and a factor log n for minimising.
+ * A table takes 4 bytes for each state and class.  A binary operation on a and b takes at most
+ * states(a) * states(b) * common classes, times log n for minimising.
  *
  * Budget.  A pattern of ten characters can need 2^30 states, so each builder counts down a struct
  * budget (automata/budget.h).  Working memory returns to it at the end of each operation; the bytes
@@ -41,7 +41,7 @@ struct dfa {
 	const uint32_t *next;     /* [n_states][n_classes] */
 	const uint8_t *flags;     /* [n_states] DFA_ACCEPT | DFA_ALL */
 	const uint32_t *least;    /* [n_states] fewest code points to an end; DFA_FOREVER: none */
-	const uint32_t *greatest; /* [n_states] most of them; DFA_FOREVER: no bound; 0: dead */
+	const uint32_t *greatest; /* [n_states] most of them; DFA_FOREVER: no bound; DFA_DEAD: 0 */
 	const uint32_t *from; /* [n_ranges] the first code point of each range, ascending from 0 */
 	const uint16_t *range_class; /* [n_ranges] */
 	uint16_t ascii[128];         /* the class of each ASCII character */
@@ -110,7 +110,7 @@ int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct b
             infer_error *err);
 int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
            infer_error *err);
-/* the words of a that are not words of b */
+/* Accept the words of a that are not words of b. */
 int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
               infer_error *err);
 int dfa_not(struct dfa **out, const struct dfa *a, struct budget *left, infer_error *err);

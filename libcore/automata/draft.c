@@ -211,7 +211,7 @@ struct numbering {
 	uint32_t n_classes, n_ranges, n_states;
 	uint32_t *class_at;          /* [n_classes] a class of the quotient with this number */
 	uint32_t *from, *of;         /* [n_ranges] */
-	uint32_t *state_at, *number; /* the quotient's state with a number; the number of a state */
+	uint32_t *state_at, *number; /* quotient state of a number; number of a quotient state */
 };
 
 static int number_classes(struct work *w, struct numbering *o, const struct quotient *q,
@@ -247,7 +247,7 @@ static int number_states(struct work *w, struct numbering *o, const struct quoti
 	TRY(work_alloc(w, &o->state_at, (uint64_t)q->n + 1, sizeof *o->state_at));
 	TRY(work_alloc(w, &o->number, q->n, sizeof *o->number));
 	TRY(work_steps(w, (uint64_t)q->n * o->n_classes));
-	o->n_states = 1; /* dead */
+	o->n_states = 1; /* the dead state */
 	if (q->start) {
 		o->state_at[1] = q->start;
 		o->number[q->start] = 1;
@@ -305,7 +305,7 @@ static int alloc_dfa(struct dfa **out, struct work *w, const struct numbering *o
 /* Fill in the distances to an end.  Every state but 0 is live, so a state has no greatest distance
  * exactly if it reaches a cycle.
  * into[begin[s] .. begin[s + 1])  the transitions to s
- * open                            how many transitions leave a state */
+ * open                            successors of each state without a greatest distance yet */
 static void fill_distances(const struct dfa *d, const struct partial *p, const uint32_t *begin,
                            const uint32_t *into, uint32_t *queue, uint32_t *open)
 {
@@ -444,7 +444,7 @@ int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
 	return finish_quotient(out, w, &q, classes);
 }
 
-/* The dead state becomes one that accepts all, and the other way round; the automaton stays minimal. */
+/* The dead state and the state that accepts everything swap roles; the automaton stays minimal. */
 int complement_finish(struct dfa **out, struct work *w, const struct dfa *a)
 {
 	const uint32_t all = a->n_states;

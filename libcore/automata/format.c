@@ -40,7 +40,7 @@
 									 "|" UP_TO(3) HEX4 \
 		":" LAST32 "|" UP_TO(4) LAST32 "|" UP_TO(5) HEX4 "|" UP_TO(6) ")"
 
-/* RFC 5321, 4.1.2; RFC 6531, 3.3 adds what is beyond ASCII */
+/* RFC 5321, 4.1.2; RFC 6531, 3.3 adds characters beyond ASCII */
 #define ATEXT(x) "[A-Za-z0-9!#$%&'*+\\-/=?\\^_`{|}~" x "]"
 #define QUOTED(x) "\"(?:[ !#-\\[\\]-~" x "]|\\\\[ -~])*\""
 #define MAILBOX(x, domain) \
@@ -51,7 +51,7 @@
 #define IDN_LABEL \
 	"(?:(?!..--)[A-Za-z0-9" BEYOND "](?:[A-Za-z0-9" BEYOND "\\-]*[A-Za-z0-9" BEYOND "])?)"
 
-/* RFC 3986, appendix A; RFC 3987, 2.2: x is ucschar there and q iprivate */
+/* RFC 3986, appendix A; RFC 3987, 2.2: in the latter, x is ucschar and q is iprivate */
 #define PERCENT "%[0-9A-Fa-f]{2}"
 #define NAMES(x) "A-Za-z0-9\\-._~" x "!$&'()*+,;="
 #define CHAR(x) "(?:[" NAMES(x) ":@]|" PERCENT ")"
@@ -104,7 +104,7 @@
 	"|\\[\\^?-?" MEMBER "+-?\\]|\\((?:\\?:)?" group "\\))(?:" TIMES ")?)*"
 
 static const struct string_format formats[] = {
-	/* of OpenAPI: RFC 4648, 4 */
+	/* byte: a format of OpenAPI; RFC 4648, 4 */
 	{ "byte", "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?" },
 	{ "date", DATE },
 	{ "date-time", DATE "[Tt]" TIME },

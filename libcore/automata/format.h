@@ -1,7 +1,7 @@
 /* automata/format.h - the string formats of JSON Schema as automata.
  *
- * Each follows its RFC.  The exceptions, for formats that are not regular, or whose automata would
- * be large because of texts that nobody writes:
+ * Each follows its RFC.  Exceptions, because a format is not regular or rare texts would make its
+ * automaton large:
  *   date, date-time   reject the year 0000, which many libraries cannot read
  *   time, date-time   accept a leap second only as 23:59:60 with Z or offset 00:00
  *   hostname, email   reject labels with -- in the third and fourth place (xn--): they need Punycode
@@ -9,9 +9,9 @@
  *   email             accept domains of more than 253 characters
  *   email, idn-email  accept quoted local parts of more than 64 characters
  *   idn-email         accept any characters beyond ASCII, letters and digits in a domain label
- *   regex             reject what dialects read differently or not at all: back-references, named
- *                     groups, look-behind, ranges other than of letters or digits; and groups nested
- *                     three deep
+ *   regex             reject what dialects parse differently or not at all: back-references, named
+ *                     groups, look-behind, ranges other than of letters or digits; and groups
+ *                     nested three deep
  * idn-hostname is not supported (context rules, Punycode).
  * Immutable. */
 #ifndef AUTOMATA_FORMAT_H

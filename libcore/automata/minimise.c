@@ -42,7 +42,8 @@ static void mark_element(struct partition *p, uint32_t e)
 		p->touched[p->n_touched++] = s;
 }
 
-/* Split each set with marks into its marked and its other elements; the smaller is the new set. */
+/* Split each set with marks into its marked and its other elements; the smaller part becomes a new
+ * set. */
 static void split_marked(struct partition *p)
 {
 	while (p->n_touched) {
@@ -124,8 +125,8 @@ static int index_rows(struct work *w, const struct partial *p, uint32_t **row)
 	return INFER_OK;
 }
 
-/* Sort the states so that each comes after its successors.  *n: how many; fewer than all if there is
- * a cycle */
+/* Sort the states topologically, successors first.  *n: number of states sorted; fewer than all if
+ * there is a cycle */
 static int sort_topologically(struct work *w, const struct partial *p, const uint32_t *row,
                               uint32_t *queue, uint32_t *n)
 {
@@ -172,7 +173,7 @@ static int equal_rows(const struct partial *p, const uint32_t *row, const uint32
 	return 1;
 }
 
-/* As minimise, or *n_blocks 0 if there is a cycle. */
+/* As minimise; sets *n_blocks to 0 if there is a cycle. */
 static int minimise_finite(struct work *w, const struct partial *p, uint32_t *block,
                            uint32_t *n_blocks)
 {

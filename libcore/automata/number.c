@@ -29,8 +29,8 @@ static int not_a_number(struct work *w, const char *key, struct number_text t)
 	               t.n < 60 ? (int)t.n : 60, t.at);
 }
 
-/* Read the exponent at *at, an e, and move *at after it; clamped to about a million.  Without digits
- * *at stays and 0 is returned. */
+/* Read the exponent at *at, which begins with e, and move *at after it.  Returns it, clamped to
+ * about a million.  Without digits, *at is unchanged and the result is 0. */
 static int64_t read_exponent(const char **at, const char *end)
 {
 	const char *s = *at + 1;
@@ -114,13 +114,13 @@ static void set_transition(struct draft *m, uint32_t from, uint32_t class, uint3
 
 enum order { LESS, EQUAL, MORE, ORDERS };
 
-/* the numbers of one sign */
+/* states for the numbers of one sign */
 struct side {
-	const struct decimal *bound; /* its magnitude is compared */
+	const struct decimal *bound; /* numbers are compared with its magnitude */
 	unsigned accept;             /* accepted orders to the bound: 1 << order, or'ed */
-	int exponent;                /* one may follow */
-	/* states by the order so far: after a digit after the point (EQUAL is not used), after the
-	 * point, after the e */
+	int exponent;                /* 1: an exponent may follow */
+	/* states by the order so far: after a digit of the fraction (not EQUAL), after the point,
+	 * after the e */
 	uint32_t fraction[ORDERS], point[ORDERS], e[ORDERS];
 	uint32_t *equal; /* [n_equal] order EQUAL, i digits after the point */
 	uint32_t n_equal;
@@ -175,7 +175,7 @@ static int add_fraction(struct work *w, struct draft *m, struct side *k)
 			set_transition(m, k->point[order], d, k->fraction[order]);
 		}
 	}
-	/* equal so far, after i digits; the last state stays equal with zeros */
+	/* states equal so far, after i digits; zeros after the last one keep it equal */
 	k->n_equal = n > 1 ? n + 1 : 2;
 	TRY(work_alloc(w, &k->equal, k->n_equal, sizeof *k->equal));
 	TRY(draft_state(w, m, 0, k->equal));
@@ -269,8 +269,8 @@ static int build_bound(struct dfa **out, struct work *w, const struct decimal *x
 
 /* -- multiples ------------------------------------------------------------------------------ */
 
-/* Multiples of v * 10^e, v not divisible by 10: the digits before that place are divided by v, and
- * those after it must be zeros. */
+/* Multiples of v * 10^e, v not divisible by 10: the digits down to the place of 10^e must be
+ * divisible by v, and the lower ones must be zeros. */
 struct multiple {
 	uint64_t v;
 	uint32_t zeros, places;   /* max(e, 0); max(-e, 0) */
@@ -382,7 +382,7 @@ static int build_multiple(struct dfa **out, struct work *w, const struct decimal
 
 /* -- all of it ------------------------------------------------------------------------------ */
 
-/* Replace *out by its intersection with d, and drop both.  rc: the code of making d */
+/* Replace *out by its intersection with d, and drop both.  rc: the result of making d */
 static int intersect(struct dfa **out, struct dfa *d, int rc, struct budget *left, infer_error *err)
 {
 	struct dfa *both = NULL;

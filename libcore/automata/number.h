@@ -2,10 +2,10 @@
  *
  * Every accepted text is a number of RFC 8259 (no leading zeros, digits on both sides of the point)
  * whose exact decimal value satisfies all conditions; no double is involved, and -0 equals 0.
- * Not every spelling of such a value is accepted, because a finite automaton cannot decide which
+ * Not every notation of such a value is accepted, because a finite automaton cannot decide which
  * exponents bring 0.001e5 below a bound:
  *
- *   any number         all spellings
+ *   any number         all notations
  *   integer            digits, then .0 .00 ..., then e or E with an exponent that is not negative:
  *                      1, 1.0, 1e2, 1.0E+2; zero with any exponent.  Not 1.5e1, not 10e-1
  *   with a bound       an exponent only if it cannot change the result: for numbers of the other

@@ -2,8 +2,7 @@
  *
  * The syntax is that of RegExp with the flag u, as JSON Schema requires, and two things of Annex B
  * that real schemas use: literal ] } {, and a backslash before any character that is not a letter
- * or
- * digit.  A character is a code point.  Captures and laziness do not change what is accepted.
+ * or digit.  A character is a code point.  Captures and laziness do not change what is accepted.
  * Look-ahead, look-behind, ^ $ \b \B are exact everywhere.
  *
  * \p{..}: general categories, Script=Han, White_Space, Any, ASCII, Assigned and ASCII_Hex_Digit, in
@@ -17,7 +16,7 @@
 
 enum regex_how {
 	REGEX_SEARCH, /* the pattern matches somewhere in the text, as for `pattern` */
-	REGEX_WHOLE   /* it matches the whole text */
+	REGEX_WHOLE   /* the pattern matches the whole text */
 };
 
 /* Accept the texts that pattern[0 .. n), UTF-8, matches.

@@ -53,7 +53,8 @@ static const struct dfa *ahead_dfa(const struct det *d, const struct nfa_node *v
 	return k->dfa[i];
 }
 
-/* List a thread that reads or waits; follow the empty transitions of any other. */
+/* Add a thread to the list if it reads a character or waits for the next one; else follow its empty
+ * transitions. */
 static int visit_thread(struct det *d, uint32_t t, enum nfa_prev prev, enum next_is next)
 {
 	const struct thread h = d->threads[t];
@@ -95,7 +96,7 @@ static int visit_thread(struct det *d, uint32_t t, enum nfa_prev prev, enum next
 	return INFER_OK;
 }
 
-/* Add all threads that are reached from a thread without a character to the list. */
+/* Add to the list all threads that are reached from a node without reading a character. */
 static int add_closure(struct det *d, uint32_t node, uint32_t aheads, enum nfa_prev prev,
                        enum next_is next)
 {
@@ -112,8 +113,8 @@ static int add_closure(struct det *d, uint32_t node, uint32_t aheads, enum nfa_p
 	return INFER_OK;
 }
 
-/* Drop threads that others subsume: with look-aheads if the same node is listed without; all if one
- * accepts whatever follows.  *waits: a thread needs the next character */
+/* Drop subsumed threads: with look-aheads, if the same node is listed without any; all others, if
+ * one thread accepts whatever follows.  *waits: a thread needs the next character */
 static int prune_threads(struct det *d, int *waits)
 {
 	uint32_t n = 0;
@@ -142,7 +143,7 @@ static int prune_threads(struct det *d, int *waits)
 	return work_steps(d->w, d->n_list);
 }
 
-/* True if state i is the set in the list, with this prev and behind. */
+/* True if state i is the set in the list, and its prev and look-behind states are equal. */
 static int is_state(const struct det *d, uint32_t i, enum nfa_prev prev)
 {
 	const struct det_state *s = d->states + i;

@@ -9,7 +9,7 @@
 struct thread {
 	uint32_t node, aheads;
 };
-/* d->ahead_pool[at .. at + n) */
+/* the look-aheads d->ahead_pool[at .. at + n) */
 struct ahead_set {
 	uint32_t at, n;
 };
@@ -31,7 +31,7 @@ struct det {
 	uint32_t *rep;  /* [n_classes] a character of the class */
 	uint8_t *word;  /* [n_classes] 1 if it is a \w */
 	uint64_t *in;   /* [n_sets][words] bits: the classes of a set */
-	uint32_t words; /* in a row of in */
+	uint32_t words; /* words of a row of `in` */
 
 	/* threads t < nfa->n are node t without look-aheads; stamp[t] == epoch: t is in the list */
 	struct thread *threads;
@@ -59,7 +59,7 @@ struct det {
 int det_init(struct det *d, struct nfa *a);
 /* Find or make a thread. */
 int det_thread(struct det *d, uint32_t node, uint32_t aheads, uint32_t *thread);
-/* Find or make the set with one more look-ahead. */
+/* Find or make the set `aheads` plus one look-ahead. */
 int det_add_ahead(struct det *d, uint32_t aheads, uint32_t look, uint32_t state, uint32_t *out);
 /* Advance all look-aheads of a set by a character; *out NOWHERE: one has failed. */
 int det_step_aheads(struct det *d, uint32_t aheads, uint32_t cp, uint32_t *out);

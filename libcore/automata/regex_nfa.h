@@ -29,12 +29,12 @@ struct nfa_node {
 struct nfa_look {
 	const struct re *re;
 	struct dfa *dfa
-		[PREVS]; /* owned, by the previous character; only dfa[0] if it does not matter */
+		[PREVS]; /* owned; by the previous character; only dfa[0] if that does not matter */
 };
 
 /* the surroundings of a pattern */
 struct nfa_context {
-	int open_front, open_back; /* any text may precede, follow */
+	int open_front, open_back; /* 1: any text may precede, may follow */
 	enum nfa_prev prev;        /* before the first character */
 	int in_ahead, in_behind;   /* within a look-ahead, a look-behind */
 };

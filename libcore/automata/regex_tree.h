@@ -7,7 +7,7 @@
 enum { REGEX_DEPTH = 200 };
 
 enum re_kind {
-	RE_SET,    /* lo: a set of the pattern */
+	RE_SET,    /* lo: index of a set of the pattern */
 	RE_CAT,    /* all kids in sequence, linked from last to first; none: the empty text */
 	RE_ALT,    /* one of the kids */
 	RE_REPEAT, /* the kid lo ... hi times; hi NOWHERE: no upper bound */
@@ -16,7 +16,7 @@ enum re_kind {
 	RE_WORD_EDGE,
 	RE_NO_WORD_EDGE,
 	RE_AHEAD, /* look-ahead; lo: 1 if negated */
-	RE_BEHIND /* look-behind; likewise */
+	RE_BEHIND /* look-behind; lo: 1 if negated */
 };
 
 struct re {

@@ -40,11 +40,14 @@ struct classes {
 };
 
 uint32_t classes_get(const struct classes *c, uint32_t cp);
-/* Class 1: the code points in r[0 .. n), whose ranges ascend and do not touch; class 0: the rest. */
+/* Set *out to two classes: 1: the code points in r[0 .. n), whose ranges ascend and do not touch;
+ * 0: the rest. */
 int classes_set(struct work *w, struct classes *out, const struct dfa_range *r, uint32_t n);
-/* Class i + 1: cp[i] alone, for each of cp[0 .. n), which ascend; class 0: the rest. */
+/* Set *out to n + 1 classes: class i + 1 contains only cp[i], for the ascending cp[0 .. n); class 0
+ * the rest. */
 int classes_each(struct work *w, struct classes *out, const uint32_t *cp, uint32_t n);
-/* The coarsest common refinement of a and b.  *pair: out, [n_classes][2], the classes in a and b. */
+/* Set *out to the coarsest common refinement of a and b.  *pair: out, [n_classes][2], the classes
+ * in a and b. */
 int classes_both(struct work *w, struct classes *out, const struct classes *a,
                  const struct classes *b, uint32_t (**pair)[2]);
 /* Copy the classes of d. */

@@ -18,7 +18,8 @@ static void visit_code(struct code_walk *k, uint32_t pc)
 	k->stack[k->n++] = pc;
 }
 
-/* Walk a rule from `start`.  *ends: its end is reached; called, or NULL: [n_rules] rules called first */
+/* Walk a rule from `start`.  *ends: 1 if its end is reached; called: [n_rules] or NULL, set to 1
+ * for rules called before any character */
 static int walk_rule(struct gbnf *p, struct code_walk *k, uint32_t start, int *ends,
                      uint8_t *called)
 {
@@ -61,7 +62,8 @@ static int find_empty_rules(struct gbnf *p, struct code_walk *k)
 	return INFER_OK;
 }
 
-/* Set *yes if r calls, before any character, a rule that is not gone; callers: if such a rule calls r. */
+/* Set *yes if r calls, before any character, a rule that is not gone; with `callers`, if such a
+ * rule so calls r. */
 static int calls_first(struct gbnf *p, struct code_walk *k, uint32_t r, const uint8_t *gone,
                        uint8_t *called, int callers, int *yes)
 {
@@ -80,8 +82,8 @@ static int calls_first(struct gbnf *p, struct code_walk *k, uint32_t r, const ui
 	return INFER_OK;
 }
 
-/* Remove rules that call no remaining rule first, and then rules that no remaining rule calls first.
- * Any that stay are left recursive. */
+/* Remove rules that call no remaining rule before a character, then rules that no remaining rule so
+ * calls.  Rules that remain are left recursive. */
 static int refuse_left_recursion(struct gbnf *p, struct code_walk *k)
 {
 	uint8_t *called, *gone;

@@ -1,9 +1,10 @@
 /* ir/ir.h - a compiled constraint: goals for JSON values, code for rules, or one automaton.  For the
  * rooms that compile constraints (schema, gbnf, grammar) and that read them (ir, mask).
  *
- * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a goal
- * for an element or member, and what else one read under it counts for: counters of an array
- * (`contains`), needs of an object.  Immutable once compiled: share it freely. */
+ * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a
+ * goal for an element or member, with the counters of the array (`contains`) that such an element
+ * increments, or the needs of the object that such a member meets.  Immutable once compiled: share
+ * it freely. */
 #ifndef IR_IR_H
 #define IR_IR_H
 #include "base/arena.h"
@@ -23,19 +24,19 @@ struct options {
 
 struct counter {
 	uint32_t min, max; /* max DFA_FOREVER: none, and counting stops at min */
-	uint32_t stride;   /* of its digit in the number that holds all counters of an array */
+	uint32_t stride;   /* weight of its digit in the number that encodes all counters */
 };
 
 struct array_shape {
 	uint32_t min, max;          /* elements; max DFA_FOREVER: none */
 	uint32_t n_prefix;          /* elements with options of their own */
 	struct options *item;       /* [n_prefix + 1], the last for all further elements */
-	uint32_t n_counters, width; /* width: values of the number that holds all counters */
+	uint32_t n_counters, width; /* width: values of the number that encodes them */
 	struct counter *counter;
-	uint32_t steady; /* from this index on all elements are alike and are not counted; or max */
-	uint8_t *can;  /* [steady + 1][width] 1: it can be completed; NULL: width is 1, see most */
-	uint32_t most; /* the most elements there can be */
-	int unique;    /* no two elements may be equal */
+	uint32_t steady; /* from here on, elements have equal options and no counters; or max */
+	uint8_t *can;    /* [steady + 1][width] 1: can be completed; NULL: width is 1, see most */
+	uint32_t most;   /* most elements that the array can have */
+	int unique;      /* no two elements may be equal */
 };
 
 /* a property with a name of its own; slots are sorted by name */
@@ -49,7 +50,7 @@ struct slot {
 /* a set of names with the same options, infinite or very large */
 struct key_class {
 	const struct dfa *names;
-	const uint64_t *count; /* [n_states] words from a state; NULL: infinitely many from all */
+	const uint64_t *count; /* [n_states] words from each state; NULL: infinite for all */
 	struct options value;
 };
 
@@ -64,12 +65,12 @@ struct object_shape {
 };
 
 struct alt {
-	uint8_t type, live;     /* enum alt_type; some value satisfies it */
+	uint8_t type, live;     /* enum alt_type; 1: some value satisfies it */
 	uint32_t shape;         /* index into grammar.array or grammar.object */
-	const struct dfa *text; /* of a number or string */
-	/* Set in elements of unique arrays.  plain: the shortest spelling of each number; NULL for
-	 * strings.  count: [n_states] words from a state of plain, else of text, UINT64_MAX: infinitely
-	 * many; NULL: infinitely many from all */
+	const struct dfa *text; /* automaton of a number or string */
+	/* Set in elements of unique arrays.  plain: the shortest notation of each number; NULL for
+	 * strings. count: [n_states] words accepted from a state of plain, else of text,
+	 * UINT64_MAX: infinitely many; NULL: infinitely many from all */
 	const struct dfa *plain;
 	const uint64_t *count;
 	struct array_shape *array;
@@ -77,12 +78,12 @@ struct alt {
 };
 
 struct goal {
-	uint32_t n_lits, *lit; /* used while compiling */
+	uint32_t n_lits, *lit; /* literals (schema/compile.h), used while compiling */
 	uint32_t n, cap;
 	struct alt *alt;
 	int live;        /* some value satisfies it */
 	int plain;       /* of elements of a unique array: its numbers have no exponent */
-	uint64_t values; /* of a plain goal; UINT64_MAX: infinitely many; 0: few, not counted */
+	uint64_t values; /* how many, if plain; UINT64_MAX: infinitely many; 0: few, not counted */
 };
 
 /* An instruction of a rule; the next one follows it, except where noted. */
@@ -90,11 +91,11 @@ enum op {
 	OP_CHAR,  /* read a character of set a */
 	OP_SPLIT, /* go to a, and to b unless it is NOWHERE */
 	OP_JUMP,  /* go to a */
-	OP_CALL,  /* the rule that begins at a */
-	OP_END,   /* of the rule */
-	OP_BYTE,  /* read the byte a; constraints of parts only, as the next two */
-	OP_TEXT,  /* a text of automaton plain[a]; b: each " in it is preceded by a \ */
-	OP_VALUE  /* a JSON value of goal a */
+	OP_CALL,  /* call the rule that begins at a */
+	OP_END,   /* the end of the rule */
+	OP_BYTE,  /* read the byte a; as the next two, only in constraints built from parts */
+	OP_TEXT,  /* read a text of automaton plain[a]; b: each " in it is preceded by a \ */
+	OP_VALUE  /* read a JSON value of goal a */
 };
 
 struct code {
@@ -118,8 +119,8 @@ struct grammar {
 	const struct charset *set;
 	const struct dfa **plain; /* of OP_TEXT */
 	uint32_t n_code;
-	uint8_t *code_live; /* [n_code] the end of the rule is reached from here by some text */
-	uint8_t *code_ends; /* [n_code] by the empty text; constraints of parts, else NULL */
+	uint8_t *code_live; /* [n_code] 1: some text leads from here to the end of the rule */
+	uint8_t *code_ends; /* [n_code] 1: the empty text does; constraints of parts, else NULL */
 	uint32_t root, n_goals, cap_goals;
 	struct goal *goal;
 	uint32_t n_dfas, cap_dfas;
@@ -130,16 +131,16 @@ struct grammar {
 };
 
 int ir_is_none(const struct grammar *g);    /* 1: no text satisfies it */
-uint64_t ir_bytes(const struct grammar *g); /* memory, about */
+uint64_t ir_bytes(const struct grammar *g); /* approximate memory */
 void ir_free(struct grammar *g);            /* NULL is fine, here and in ir_drop */
 /* Free g and return its bytes to the budget. */
 void ir_drop(struct grammar *g, struct budget *left);
 /* Free the automata of g alone; return their bytes to the budget unless left is NULL. */
 void ir_free_dfas(struct grammar *g, struct budget *left);
 
-/* the members of an object that are read */
+/* the members of an object that were read so far */
 struct object_state {
-	uint32_t n, needs;    /* members; needs that none of them meets */
+	uint32_t n, needs;    /* number of members; needs not met yet */
 	const uint32_t *seen; /* bits: slots */
 };
 
@@ -164,8 +165,8 @@ struct work;
 /* Set `live` of goals and alternatives, and remove options and alternatives that nothing satisfies.
  * INFER_EUNSUP  the budget; INFER_ENOMEM */
 int ir_prune(struct work *w, struct grammar *g);
-/* Set yes[pc], [n_code] and zero before, if some text reaches the end of the rule from code[pc]; empty:
- * if the empty text does.  Errors as ir_prune. */
+/* Set yes[pc] (yes: [n_code], zeroed by the caller) if some text leads from code[pc] to the end of
+ * the rule; with `empty`, if the empty text does.  Errors as ir_prune. */
 int ir_find_ends(struct work *w, const struct grammar *g, uint8_t *yes, int empty);
 /* Free the automata that g does not use; plain[0 .. n_plain) are in use.  Errors as ir_prune. */
 int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain);

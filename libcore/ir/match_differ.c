@@ -1,7 +1,7 @@
-/* ir/match_differ.c - whether an element can still be completed to differ from all before it.
+/* ir/match_differ.c - check that an element can still be completed to differ from all earlier ones.
  *
- * It can if infinitely many values are left; a string, number or constant also if more values are left
- * than elements before it are among them.  For the rest, objects and arrays with few values,
+ * It can if infinitely many values are left.  A string, number or constant also can if more values
+ * are left than earlier elements have used.  For the rest, objects and arrays with few values,
  * completions are searched until one differs. */
 #include "ir/match_differ.h"
 #include "base/err.h"
@@ -157,7 +157,7 @@ static int accepts_rest(const struct dfa *d, uint32_t state, const char *at, uin
 	return dfa_accepts(d, state);
 }
 
-/* Return how many earlier elements begin with so_far and have a rest that is accepted. */
+/* Return the number of earlier elements that begin with so_far and whose rest is accepted. */
 static uint32_t count_reachable(const struct stack_item *seen, const struct dfa *d, uint32_t state,
                                 const struct slab_buf *so_far, int string)
 {
@@ -183,8 +183,8 @@ static int has_seen(const struct stack_item *seen, const char *text, size_t n)
 	return seen != NULL;
 }
 
-/* True if the number read so far, if need be with a 0 after it, is a new element.  Its value need not
- * be among the shortest spellings that are counted, if it has redundant zeros. */
+/* True if the number read so far, with a 0 appended if it is incomplete, is a new element.  With
+ * redundant zeros it may not be among the shortest notations that are counted. */
 static int number_is_new(struct step *s, const struct stack_item *stack,
                          const struct stack_item *seen, struct slab_buf *text)
 {
@@ -333,7 +333,7 @@ static int is_number_complete(const struct search *q, const struct stack_item *n
 	       dfa_accepts(item_dfa(q->s->g, n), n->data[2]);
 }
 
-/* Search a completion that is new, depth first, ends first, without white space. */
+/* Search for a completion that is new, depth first, ends first, without white space. */
 static int search_stack(struct search *q, struct stack_item *stack)
 {
 	static const uint8_t ends[] = "\"}]";

@@ -1,5 +1,5 @@
-/* ir/match_differ.h - unique arrays: canonical forms of elements, and whether one can still differ from
- * those before it.  Confined. */
+/* ir/match_differ.h - unique arrays: canonical forms of elements, and the check that an element can
+ * still differ from earlier ones.  Confined. */
 #ifndef IR_MATCH_DIFFER_H
 #define IR_MATCH_DIFFER_H
 #include "ir/match_step.h"
@@ -13,13 +13,14 @@ int canonical_json(struct slab_buf *out, const char *text, uint32_t n);
 /* The same for a string without its closing quote that ends between two characters. */
 void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n);
 
-/* Return the *n bytes of an ITEM_BYTES, or NULL without memory; the caller frees them in the slab. */
+/* Return the *n bytes of an ITEM_BYTES, which the caller frees in the slab; NULL if out of
+ * memory. */
 char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n);
 
 /* Set *can if the element with this stack and bytes can be completed to differ from all before it.
- * INFER_EUNSUP  the steps; no different element was found */
+ * INFER_EUNSUP  the steps are used up, or the search found no different element */
 int element_can_differ(struct step *s, struct stack_item *stack, struct stack_item *wrote,
                        int *can);
-/* True if an element with this stack clearly has infinitely many completions; 0: unknown. */
+/* True if an element with this stack certainly has infinitely many completions; 0: unknown. */
 int has_many_values_left(struct step *s, const struct stack_item *n);
 #endif

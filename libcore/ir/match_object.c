@@ -64,8 +64,8 @@ int step_can_take(struct step *s, const struct stack_item *top, uint32_t slot,
 	return 0;
 }
 
-/* True if one of the slots lo ... hi - 1 may come next; with dec, one whose character at depth can be
- * the incomplete one of dec. */
+/* True if one of the slots lo ... hi - 1 may come next; with dec, one whose name has at `depth` a
+ * character that the incomplete one of dec can become. */
 static int has_free_slot(struct step *s, const struct stack_item *top, uint32_t lo, uint32_t hi,
                          uint32_t depth, const struct decoder *dec)
 {
@@ -228,7 +228,7 @@ int step_slot_key(struct step *s, struct stack_item *top, uint8_t b)
 	                 at.dec.acc);
 }
 
-/* Return how many names of a class were read that begin with `prefix`. */
+/* Return the number of names of a class read so far that begin with `prefix`. */
 static uint64_t count_names_with(const struct stack_item *names, uint32_t class,
                                  const struct stack_item *prefix)
 {

@@ -33,7 +33,7 @@ int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi)
 	return i < s->n && s->at[i].lo <= lo && s->at[i].hi >= hi;
 }
 
-/* Add code[pc] to the work list e, once a byte, so that empty repetitions end. */
+/* Add code[pc] to the work list e, at most once per byte, so that empty repetitions end. */
 static int add_entry(struct step *s, struct match_state *e, uint32_t pc, struct stack_item *up)
 {
 	struct stack_item *x;

@@ -23,17 +23,17 @@ enum item_kind {
 	ITEM_COLON,     /* goal, spaces */
 	ITEM_ARRAY,     /* SHAPE, WHERE, SPACES, COUNT, EXTRA */
 	ITEM_OBJECT,    /* the same, SEEN ...; side: the names of classes, ITEM_NAME */
-	ITEM_CHAR,      /* a character of a name: it, characters so far */
+	ITEM_CHAR,      /* a character of a name: code point, number of characters so far */
 	ITEM_NAME,      /* class; side: the name */
 	ITEM_RULE,      /* index in the code, decoder */
 	ITEM_TEXT,      /* of grammar.text: state, decoder */
 	ITEM_PART_TEXT, /* index in the code, state, decoder */
-	ITEM_HOLE,      /* a bottom for stacks that are followed apart; it accepts no byte */
+	ITEM_HOLE,      /* bottom of stacks that are parsed separately; accepts no byte */
 	ITEM_UNIQUE_ARRAY, /* as ITEM_ARRAY; side: the elements so far, ITEM_SEEN */
 	ITEM_ELEMENT,      /* an element of such an array; side: its stack, which ends on a hole */
 	ITEM_ELEMENT_TEXT, /* below ITEM_ELEMENT; side: the bytes of the element, ITEM_BYTES */
-	ITEM_BYTES,        /* bytes in all, the last of them; up: those before */
-	ITEM_SEEN          /* length, bytes of an element in canonical form; up: those before */
+	ITEM_BYTES,        /* number of bytes, the last bytes; up: the bytes before */
+	ITEM_SEEN          /* length, bytes of an element in canonical form; up: earlier elements */
 };
 /* data of arrays and objects: index of the shape, enum position, white space, elements or members;
  * counters of an array, open needs of an object; bits of the slots read */
@@ -50,21 +50,21 @@ struct match {
 	struct slab *slab, own; /* own: empty if the slab is borrowed */
 	struct stacks stacks;
 	uint32_t *scratch; /* data of the largest item */
-	/* memory of dropped states, to be used again */
+	/* memory of dropped states, for reuse */
 	struct match_state spare[MATCH_SPARES];
 	uint32_t n_spare;
 };
 
-/* one byte for all stacks of a state */
+/* advancing all stacks of a state by one byte */
 struct step {
 	struct match *m;
 	const struct grammar *g;
-	uint64_t left;          /* steps */
+	uint64_t left;          /* steps left */
 	struct match_state out; /* the new state */
 	infer_error *err;
 };
 
-/* slab: memory of its stacks, borrowed; NULL: a slab of its own */
+/* slab: memory of the stacks, borrowed; NULL: a slab of its own */
 int match_new_in_slab(struct match **out, const struct grammar *g, enum match_spaces spaces,
                       const struct budget *most, struct slab *slab, infer_error *err);
 /* Make *at hold n stacks. */
@@ -117,8 +117,8 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
                        uint8_t b);
 /* True if a member of this slot may come next. */
 int step_slot_free(struct step *s, const struct stack_item *object, uint32_t slot);
-/* Add the stacks after the quote that ends the name of a slot; or a name of a class, which is taken
- * to differ from all names before it. */
+/* Add the stacks after the quote that ends the name of a slot; or the name of a class, which is
+ * assumed to differ from all earlier names. */
 int step_end_slot_name(struct step *s, struct stack_item *top, uint32_t slot);
 int step_end_class_name(struct step *s, struct stack_item *top);
 int step_slot_key(struct step *s, struct stack_item *top, uint8_t b);

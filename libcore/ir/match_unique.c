@@ -1,8 +1,8 @@
 /* ir/match_unique.c - advance arrays with uniqueItems.
  *
- * An element is parsed by a stack of its own, and its bytes are kept.  Once complete, its canonical form
- * is compared with those before it; until then each byte must leave it a value that differs from them
- * (match_differ.c). */
+ * An element is parsed by a stack of its own, and its bytes are kept.  Once the element is
+ * complete, its canonical form is compared with earlier elements; until then, each byte must leave
+ * a value that differs from them (match_differ.c). */
 #include "ir/match_differ.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -40,7 +40,7 @@ char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *
 
 /* -- an element ends ------------------------------------------------------------------------ */
 
-/* Make the ITEM_SEEN of an element; *out NULL: an element before it is equal. */
+/* Make the ITEM_SEEN of an element; *out NULL: an earlier element is equal. */
 static int add_seen(struct step *s, struct stack_item **out, struct stack_item *seen,
                     const struct slab_buf *b)
 {

@@ -89,7 +89,8 @@ static int update_array_row(struct work *w, const struct grammar *g, struct arra
 	return INFER_OK;
 }
 
-/* Set *live if the array can be completed, from the end back; the last row follows itself. */
+/* Set *live if the array can be completed.  Fills a->can from the last row back; that row is its
+ * own successor. */
 static int find_array_live(struct work *w, const struct grammar *g, struct array_shape *a,
                            int *live)
 {

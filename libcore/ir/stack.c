@@ -29,7 +29,7 @@ void stacks_fini(struct stacks *t)
 	*t = (struct stacks){ 0 };
 }
 
-/* Double the buckets; without memory they only get longer. */
+/* Double the number of buckets.  If out of memory, keep it: the chains get longer. */
 static void grow_buckets(struct stacks *t)
 {
 	const uint32_t mask = t->mask * 2 + 1;

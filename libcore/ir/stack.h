@@ -21,10 +21,10 @@ struct stacks {
 	struct stack_item **bucket;
 	struct stack_item *spare[STACK_SPARES]; /* by n, chained */
 	uint32_t mask, n;
-	uint64_t bytes; /* that may still be used */
+	uint64_t bytes; /* that items may still use */
 };
 
-/* bytes: of all items; slab: borrowed.  INFER_ENOMEM */
+/* bytes: limit for all items; slab: borrowed.  INFER_ENOMEM */
 int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error *err);
 void stacks_fini(struct stacks *t);
 /* Find or make the item with this content; *out: a reference to it.  The item holds references to up
