@@ -25,7 +25,7 @@ struct both {
 };
 struct side {
 	const char *name;
-	char **argv; /* NULL: a server */
+	char **argv; /* command; NULL: the side is a server */
 	struct serve serve;
 	int open;
 };
@@ -68,8 +68,8 @@ static int add_value(struct ab *a, int side, const char *name, const char *unit,
 	return INFER_OK;
 }
 
-/* Add the median of each metric of a record that a command printed. Names end in tokens, depth and batch if
- * the record has them. */
+/* Add the median of each metric of a record that a command printed. The name of a metric ends in tokens,
+ * depth and batch if the record has them. */
 static int add_record(struct ab *a, int side, const struct json *r, infer_error *err)
 {
 	const struct json *bench = json_get(r, "bench");
@@ -111,7 +111,7 @@ static int add_output(struct ab *a, int side, const struct buf *out, infer_error
 	return INFER_OK;
 }
 
-/* Run the command of a side once. counted: 0 for the first run. */
+/* Run the command of a side once. counted: 0 for a warm-up run. */
 static int round_command(struct ab *a, int side, int counted, infer_error *err)
 {
 	struct child c;
@@ -176,7 +176,7 @@ static int is_wide(int *yes, struct ab *a, infer_error *err)
 
 static int one_round(struct ab *a, int64_t round, uint64_t *done, infer_error *err)
 {
-	/* random order: the second one runs on a warmer machine */
+	/* random order, because the second side runs on a warmer machine */
 	int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
 
 	for (int i = 0; i < 2; i++) {
@@ -212,8 +212,8 @@ static int is_url(const char *s)
 	return !strncmp(s, "http://", 7) || !strncmp(s, "https://", 8) || !strncmp(s, "unix:", 5);
 }
 
-/* Set the commands. Two words alone are lines for the shell; if more words follow, the two are programs and
- * the rest are the arguments of both. */
+/* Set the commands. If only two words are given, each is a command line for the shell. Otherwise the first
+ * two are programs, and the other words are the arguments of both. */
 static int set_commands(struct ab *a, const struct opt_rest *rest, infer_error *err)
 {
 	static char sh[] = "/bin/sh", c[] = "-c";

@@ -31,7 +31,7 @@ struct bench_opts {
 	struct engine_args engine;
 	struct opt_list filters;
 	const char *model;
-	const char *prompts, *tokens, *depth, *seqs; /* lists of numbers */
+	const char *prompts, *tokens, *depth, *seqs; /* comma-separated numbers */
 	const char *record;
 	int64_t repeat;
 	int json, quick, clock, first; /* clock: enum bench_clock; first: enum bench_first */
@@ -40,7 +40,7 @@ struct bench_opts {
 	double rate, timeout, price, tolerance;
 	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
-	int follows;             /* no option: 1 if this process has already written records */
+	int follows;             /* not an option; 1: this process has already written records */
 	int api, may_stop, kind; /* api: enum bench_api; kind: enum figure_kind */
 };
 
@@ -57,7 +57,8 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest);
 /* Return the median, minimum and maximum of n values. Sorts them. */
 struct infer_rate bench_spread(double *of, int64_t n);
 
-/* Print a line of the table of run. header: 1 to print the heading first; planned: 1 if a plan is compared.
+/* Print a line of the table of run. header: 1 to print the heading first; planned: 1 to compare with the
+ * plan.
  * INFER_EIO INFER_ENOMEM */
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err);
 

@@ -28,8 +28,8 @@ struct compare {
 	struct arena mem;
 };
 
-/* Replace the values by medians of batches of consecutive ones. Consecutive requests are correlated; batches
- * are nearly independent. */
+/* Replace the values by medians of batches of consecutive values. Consecutive requests are correlated;
+ * batches are nearly independent. */
 static size_t batch_medians(double *v, size_t n, struct arena *mem)
 {
 	size_t each = n / BATCHES;
@@ -72,7 +72,7 @@ static int are_alternating(const struct bench_case *a, const struct bench_case *
 	return 1;
 }
 
-/* True if the metric measures speed and is compared. */
+/* True if the metric gets a verdict. */
 static int is_judged(const char *metric)
 {
 	return strcmp(metric, "send_lag_ms") && strcmp(metric, "itl_ms") &&
@@ -151,7 +151,7 @@ static int compare_metric(struct compare *c, const struct bench_case *a, const s
 		paired = PAIR_REQUESTS;
 	else if (each_a && na == nb && na == a->n && are_alternating(a, b))
 		paired = PAIR_ROUNDS;
-	/* the fraction of the limit already contains the drift of the machine */
+	/* "fraction" (of the limit) already contains the drift */
 	x.j.drift = strcmp(name, "fraction") ? drift : 0;
 	x.j.paired = paired;
 	struct compared *of = add_compared(c, x);

@@ -167,7 +167,7 @@ static int from_vllm(struct convert *c, const struct json *r, infer_error *err)
 	(void)err;
 	begin_record(c, &w, "serve");
 	jw_object(&w, "workload");
-	jw_str(&w, "loop", json_is_number(rate) ? "open" : "closed"); /* else "inf" */
+	jw_str(&w, "loop", json_is_number(rate) ? "open" : "closed"); /* closed: rate is "inf" */
 	if (json_is_number(rate))
 		copy_member(&w, "rate", rate);
 	if (json_is_number(clients))
@@ -322,7 +322,7 @@ static int convert_value(struct convert *c, const struct json *r, infer_error *e
 	int ours = json_is_string(json_get(r, "kind"));
 
 	if (ours && !json_equals(json_get(r, "kind"), "bench"))
-		return INFER_OK; /* records of other kinds are skipped */
+		return INFER_OK; /* skip records of other kinds */
 	if (ours && c->o->to != TO_JSONL)
 		return c->o->to == TO_LLAMA ? to_llama(c, r, err) : to_vllm(c, r, err);
 	if (!ours && c->o->to == TO_JSONL && json_get(r, "avg_ts"))

@@ -95,7 +95,8 @@ static const char *find_swept(const struct cases *c)
 	return best;
 }
 
-/* Write the name of a series, "decode of 128", with other fields that are not swept and not the default. */
+/* Write the name of a series, "decode of 128", and each other field that is not swept and not at its
+ * default. */
 static int put_series_name(char *to, size_t room, const struct json *r, const char *by)
 {
 	int n = snprintf(to, room, "%s",
@@ -141,7 +142,7 @@ static void sweep(struct figure *f, const struct cases *c)
 
 /* ---- latencies of a server ---- */
 
-/* The x axis is logarithmic in the tail 1 - q: the percentiles 90, 99 and 99.9 are even steps. */
+/* For a quantile q the x axis is logarithmic in 1 - q: the percentiles 90, 99 and 99.9 are evenly spaced. */
 static void latency(struct figure *f, const struct cases *c)
 {
 	static const struct {
@@ -164,7 +165,7 @@ static void latency(struct figure *f, const struct cases *c)
 	for (const struct bench_case *k = c->first; k; k = k->next) {
 		if (!is_serve(k->records[0]))
 			continue;
-		/* of several cases, only the latencies to the first and the last token */
+		/* with several cases, draw only the latencies to the first and the last token */
 		for (size_t m = 0; m < sizeof rows / sizeof *rows - (c->n > 1); m++) {
 			int each;
 			size_t n;
@@ -179,9 +180,9 @@ static void latency(struct figure *f, const struct cases *c)
 				         get_number(k->records[0], "most_at_once", NULL));
 			else
 				snprintf(name, sizeof name, "%s", rows[m].name);
-			/* no percentile beyond what the number of requests supports */
-			for (int q = 1; q <= QUANTILES; q++) { /* from the 10th on */
-				double tail = infer_exp(-q * 0.115129254649702), /* to 0.001 */
+			/* skip percentiles that need more requests */
+			for (int q = 1; q <= QUANTILES; q++) { /* tails 10^(-q / 20) */
+				double tail = infer_exp(-q * 0.115129254649702), /* 1 - quantile */
 					y = infer_quantile(v, n, 1 - tail);
 
 				if (tail * (double)n >= 1 || q == 1)

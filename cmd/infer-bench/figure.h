@@ -19,7 +19,7 @@ struct tick {
 	char label[16];
 };
 struct figure {
-	char title[120], x[60], y[60]; /* labels of the axes, with units */
+	char title[120], x[60], y[60]; /* x, y: labels of the axes, with units */
 	int log_x, log_y;
 	struct tick ticks[FIGURE_TICKS]; /* labels on the x axis; n_ticks 0: even steps */
 	int n_ticks;
@@ -39,7 +39,7 @@ enum { FIGURE_SVG, FIGURE_PNG };
 /* Draw with gnuplot: append the SVG or PNG file to out.
  * INFER_EIO  gnuplot is not installed, or failed; INFER_ENOMEM */
 int figure_gnuplot(const struct figure *f, int form, struct buf *out, infer_error *err);
-/* Append the script for gnuplot. */
+/* Append the gnuplot script that draws the figure. */
 void figure_script(const struct figure *f, int form, struct buf *to);
 /* Append the figure as text, at most 80 columns wide. */
 void figure_text(const struct figure *f, struct buf *to);

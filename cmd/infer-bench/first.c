@@ -53,7 +53,7 @@ static int first_token(double *ms, const struct bench_opts *o, const char *path,
 	return rc;
 }
 
-/* Return the bytes of the file in the page cache; SIZE_MAX: unknown. */
+/* Return how many bytes of the file are in the page cache; SIZE_MAX: unknown. */
 static size_t resident(int fd, size_t bytes)
 {
 	size_t page = os_page(), pages = (bytes + page - 1) / page, n = 0;
@@ -95,7 +95,7 @@ static int evict(const char *path, infer_error *err)
 	return INFER_OK;
 }
 
-/* Return the rate of reading the file past the page cache, GB/s; 0 if that is not possible. */
+/* Return the rate of reading the file without the page cache, GB/s; 0 if that is not possible. */
 static double disk_rate(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);

@@ -5,12 +5,12 @@
 
 struct first {
 	int cold;                     /* 1: the file was evicted from memory before each turn */
-	double *ms, *room;            /* f64 [repeat]: times in order; scratch for sorting */
-	double file_bytes, disk_gb_s; /* disk: rate of reading past the page cache; 0: unknown */
-	double limit_ms; /* cold: time to read the weights of a token at that rate; 0: unknown */
+	double *ms, *room;            /* f64 [repeat]: time of each turn; scratch for sorting */
+	double file_bytes, disk_gb_s; /* disk_gb_s: uncached read rate; 0: unknown */
+	double limit_ms; /* cold: time to read the weights of one token at disk_gb_s; 0: unknown */
 };
-/* Open the model at path with the engine of o, generate a token, and close both: once uncounted, then
- * o->repeat times.
+/* Open the model at path with the engine of o, generate a token, and close both, o->repeat times. If not
+ * cold, run an uncounted turn first.
  * weight_bytes   bytes of weights that a token reads
  * INFER_EIO      cold, and the file stays in memory because another program uses it
  * INFER_EUNSUP   cold, and the model is several files or none

@@ -4,7 +4,7 @@
 #include "bench.h"
 #include "base/arena.h"
 
-/* The predicted time of a step, and the part of it that depends on the rate of memory. */
+/* The predicted time of a step, and the part of it that memory reads take. */
 struct forecast_step {
 	double ms, memory_ms;
 };
@@ -15,12 +15,12 @@ struct forecast {
 	int32_t users, prompt, output;
 	double gpu_part;
 	/* Predictions; 0: the plan has none. */
-	double prefill_tok_s; /* one prompt alone */
+	double prefill_tok_s; /* prefill of one prompt at a time */
 	double decode_tok_s;  /* decode steps of all users */
-	double all_tok_s;     /* all users, with the prefill of their prompts */
-	/* Upper limits of the same; 0: the plan has none. */
+	double all_tok_s;     /* output of all users, prefill included */
+	/* Upper limits of prefill_tok_s and all_tok_s; 0: the plan has none. */
 	double limit_prefill_tok_s, limit_all_tok_s;
-	/* Rates of the machine that the predictions assume; 0: the plan does not have them. */
+	/* Rates of the machine that the predictions assume; 0: not in the plan. */
 	double memory_gb_s, i8_gop_s;
 	struct forecast_step prefill, decode;
 };
@@ -30,13 +30,13 @@ struct forecast {
  * INFER_EIO, INFER_ENOMEM */
 int forecast_read(struct forecast *f, const char *path, infer_error *err);
 void forecast_fini(struct forecast *f);
-/* Set *out to the options of o, with those that are not given from the plan, for run (forecast_run) or
+/* Set *out to the options of o; options that are not given are set from the plan, for run (forecast_run) or
  * serve (forecast_serve). Borrows from f and o.
  * INFER_EUNSUP  the plan is for accelerators, which run cannot measure */
 int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
                  infer_error *err);
-/* Return the ratio of the time of a step at these rates to the predicted time; memory_gb_s 0: the plan's
- * rate. Returns 0 if the plan does not have its rates. */
+/* Return the time of a step at the measured rates / its predicted time. memory_gb_s 0: use the plan's rate.
+ * Returns 0 if a rate or time is unknown. */
 double forecast_longer(const struct forecast *f, const struct forecast_step *s, double memory_gb_s,
                        double i8_gop_s);
 void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o);

@@ -86,7 +86,7 @@ void judge_verdicts(struct judged *const *all, size_t n, double tolerance, struc
 	double *p = arena_alloc(mem, n + 1, sizeof *p);
 	size_t k = 0;
 
-	/* metrics without an interval are left out */
+	/* skip metrics without an interval */
 	for (size_t i = 0; p && i < n; i++)
 		if (all[i]->bounded)
 			p[k++] = all[i]->p;

@@ -1,4 +1,4 @@
-/* infer-bench/kernels.c - kernels: measure the inner loops. */
+/* infer-bench/kernels.c - kernels: measure the compute kernels. */
 #include "bench.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -24,7 +24,7 @@ static int word_names(const char *word, size_t n, const struct infer_probe_case 
 	return 0;
 }
 
-/* True if each --filter has a word that names the case. */
+/* True if every --filter contains a word that names the case. */
 static int is_wanted(const struct bench_opts *o, const struct infer_probe_case *c)
 {
 	for (int i = 0; i < o->filters.n; i++) {

@@ -19,7 +19,7 @@ struct slot {
 	struct buf body, line, prompt;
 	struct arena mem;
 	int busy;
-	int64_t free_ns; /* time at which its last request ended */
+	int64_t free_ns; /* time at which the last request on it ended */
 };
 
 /* ---- requests ---- */
@@ -137,7 +137,7 @@ static void read_line(struct slot *s, int64_t now)
 		n--;
 	if (n > 5 && !memcmp(s->line.at, "data:", 5))
 		read_event(s, s->line.at + 5, n - 5, now);
-	else if (n && *s->line.at == '{') /* an error is not a stream of events */
+	else if (n && *s->line.at == '{') /* an error is plain JSON, not an event */
 		read_event(s, s->line.at, n, now);
 	buf_clear(&s->line);
 }

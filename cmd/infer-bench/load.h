@@ -4,24 +4,24 @@
 #include "common/client.h"
 #include "workload.h"
 
-/* The result of one request. Times as of clock_now_ns; 0: it did not happen. */
+/* The result of one request. Times are those of clock_now_ns; 0: the event did not happen. */
 struct load_done {
-	/* The time at which it was to be sent. Latencies count from here, so that waiting for a free
+	/* The time at which the request was to be sent. Latencies count from here, so that waiting for a free
 	 * connection counts too. */
 	int64_t due_ns;
-	int64_t sent_ns, first_ns, last_ns, end_ns;              /* first, last: of a token */
+	int64_t sent_ns, first_ns, last_ns, end_ns;              /* first_ns, last_ns: of tokens */
 	int64_t prompt_tokens, completion_tokens, cached_tokens; /* counted by the server */
 	int32_t chunks;                                          /* pieces of text received */
 	int has_usage, failed;
-	char why[160]; /* why it failed */
+	char why[160]; /* why the request failed */
 };
 struct load {
 	struct client *http;
 	const struct workload *work;
-	const char *path, *model; /* path of the endpoint; model, NULL: requests name none */
+	const char *path, *model; /* path of the endpoint; name of the model, NULL: none */
 	int chat, may_stop;
 	int64_t clients; /* most parallel requests; 0: no limit */
-	int closed;      /* closed loop: a client sends its next request after the last has ended */
+	int closed; /* 1: closed loop, a client sends a request when its previous one has ended */
 	struct load_done *done; /* [work->n] */
 	struct buf gaps;        /* f64 [], ms: times between two pieces of text */
 	int64_t start_ns, end_ns;
@@ -31,7 +31,7 @@ struct load {
  * done[from ...]. from = -1: n warm-up requests, whose results are written to done[0 ...].
  * INFER_ENET INFER_EINVAL INFER_ENOMEM */
 int load_run(struct load *l, int64_t from, int64_t n, infer_error *err);
-/* Send one request of this many words, not streamed. *prompt_tokens: from its usage.
+/* Send one request of this many words, not streamed. *prompt_tokens: from the usage in the answer.
  * INFER_ENET  the server refused it, or did not answer in JSON; INFER_ENOMEM */
 int load_once(struct load *l, int32_t words, int64_t *prompt_tokens, infer_error *err);
 #endif

@@ -4,7 +4,7 @@
 
 struct nvml_said {
 	int devices;
-	/* Sums over all GPUs: energy since the driver was loaded, memory in use; -1: unknown for a GPU. */
+	/* Sums over all GPUs: energy since the driver was loaded, memory in use; -1: not reported. */
 	double energy_j, memory_bytes;
 };
 /* Read the counters. devices is 0 if there is no library or no GPU. */

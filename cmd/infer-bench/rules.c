@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { FEW = 5, FOR_P95 = 20, FOR_P99 = 100 };
-#define LAG_PART 0.1 /* most lag of the client, as part of the median latency */
-#define ABOVE 1.05   /* most measured part of the limit */
+#define LAG_PART 0.1 /* greatest allowed lag of the client / median latency */
+#define ABOVE 1.05   /* greatest allowed measurement / limit */
 
 static void set_finding(struct rule_said *r, enum rule_state state, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -74,7 +74,7 @@ static const struct json *file_hashes(const struct json *r)
 	return v ? v : path(r, "model", "sha256");
 }
 
-/* True if both records have the hashes of the model's files, and these are equal.  Ids of one model
+/* True if both records have the hashes of the model's files, and the hashes are equal.  Ids of one model
  * differ between versions. */
 static int same_files(const struct json *base, const struct json *now)
 {

@@ -20,9 +20,10 @@ enum rule {
 enum rule_state { RULE_UNKNOWN, RULE_KEPT, RULE_BROKEN };
 struct rule_said {
 	enum rule_state state;
-	char says[200]; /* the finding, also if the rule is kept */
+	char says[200]; /* the finding; set for kept rules too */
 };
-/* Check all rules on a pair of records; now NULL: on one record. drift: as of rules_drift */
+/* Check all rules on a pair of records; now NULL: check the single record base. drift: result of
+ * rules_drift */
 void rules_check(struct rule_said out[RULE_COUNT], const struct json *base, const struct json *now,
                  double drift);
 /* Add the findings of another case: a broken rule replaces one that is not broken. */

@@ -49,12 +49,12 @@ struct run {
 	int n_sha256;
 	int32_t *ids;
 	size_t cap;
-	/* Values by turn; ordered: scratch for sorting; rates: read, fma, dot, bf16 in tiles. */
+	/* Values by turn. ordered: scratch for sorting; rates: memory read, fma, int8 dot, bf16 tiles. */
 	double *tok_s, *cpu_us, *fraction, *ordered[3], *rates[4]; /* [repeat] */
 	double *seen_room;                                         /* [4][repeat] */
 	struct seen seen;
 	struct arena mem;
-	uint64_t prompts; /* number of prompts so far, so that no two begin alike */
+	uint64_t prompts; /* prompts so far; seeds the next prompt, so that no two are alike */
 	uint64_t turns, all_turns;
 	int shown;
 };
@@ -100,7 +100,7 @@ static int task_error(const infer_task *t, infer_error *err)
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-/* Start a job. Its prompt is `depth` tokens, the same for all jobs, and `tail` others. */
+/* Start a job. Its prompt is t->depth tokens that all jobs share, and `tail` tokens of its own. */
 static int start_job(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
                      infer_error *err)
 {
@@ -124,7 +124,8 @@ static int start_job(struct run *r, const struct test *t, int32_t tail, int32_t 
 	return task_error(begun, err);
 }
 
-/* Run one step. *ended: requests that ended; *cached: their tokens from the prefix cache. */
+/* Run one step. Add to *ended the number of requests that ended, and to *cached their tokens from the prefix
+ * cache. */
 static int run_one_step(struct run *r, int *ended, int64_t *cached, infer_error *err)
 {
 	struct infer_got got;
@@ -143,7 +144,7 @@ static int run_one_step(struct run *r, int *ended, int64_t *cached, infer_error 
 	}
 }
 
-/* Put the first `depth` tokens into the prefix cache. */
+/* Put the first t->depth tokens into the prefix cache. */
 static int prime_cache(struct run *r, const struct test *t, infer_error *err)
 {
 	int ended = 0;
@@ -284,8 +285,8 @@ static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
 	              : err_set(err, INFER_ENOMEM, "out of memory for a prompt of %zu tokens", n);
 }
 
-/* Measure the ceilings. Arithmetic has a fixed ceiling that other load can only hide, so the best turn counts.
- * Memory bandwidth varies with other load, so the turns next to the test count. */
+/* Measure the ceilings. Arithmetic has a fixed ceiling that other load can only hide, so the best turn
+ * counts. Memory bandwidth varies with other load, so only the turns next to the test count. */
 static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 {
 	TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), top, err));
@@ -310,7 +311,8 @@ static void store_rates(struct run *r, int64_t at, const struct infer_ceilings *
 	r->rates[3][at] = top->tile_bf16.median;
 }
 
-/* Measure ceilings and test in alternation. The first turn is not counted; it reads the weights into memory. */
+/* Measure ceilings and test in alternation. The first turn reads the weights into memory and is not
+ * counted. */
 static int measure_test(struct run *r, const struct test *t, struct infer_bench *b,
                         infer_error *err)
 {
@@ -384,7 +386,7 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	struct infer_adjusted adjusted;
 	int rc = measure_test(r, t, &b, err);
 
-	if (!rc && engine_has_gpu(r->engine)) /* the ceilings are those of the CPU */
+	if (!rc && engine_has_gpu(r->engine)) /* b.limit_tok_s is for the CPU */
 		b.limit_tok_s = 0;
 	if (!rc && seen_end(&adjusted, &r->seen, r->o->repeat) && b.limit_tok_s > 0)
 		b.adjusted = &adjusted;
@@ -431,7 +433,7 @@ static int tests(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* Measure what the plan predicts: the prefill of one prompt, and after it the decode of all users. */
+/* Measure what the plan predicts: the prefill of one prompt, then the decode of all users. */
 static int planned_tests(struct run *r, infer_error *err)
 {
 	const struct forecast *f = r->plan;
@@ -495,7 +497,8 @@ static int open_run(struct run *r, infer_error *err)
 	                            : INFER_OK;
 }
 
-/* Measure the time to the first token. The model is closed before, since a mapped file stays in memory. */
+/* Measure the time to the first token. Close the model before, because a mapped file stays in memory; open it
+ * again after. */
 static int first_token(struct run *r, int cold, double weight_bytes, infer_error *err)
 {
 	struct first f = { .cold = cold, .ms = r->tok_s, .room = r->fraction };

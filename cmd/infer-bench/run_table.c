@@ -21,7 +21,7 @@ struct infer_rate bench_spread(double *of, int64_t n)
 	return r;
 }
 
-/* Append a number with as many decimals, at most `most`, as fit its column. width: negative to align left */
+/* Append a number with as many decimals as fit the column, at most `most`. width: negative to align left */
 static void put_fitted(struct buf *t, int width, int most, double v, const char *behind)
 {
 	int room = width < 0 ? -width : width;
@@ -31,7 +31,7 @@ static void put_fitted(struct buf *t, int width, int most, double v, const char 
 	buf_printf(t, "%*.*f%s", width, most, v, behind);
 }
 
-/* Append the minimum and maximum of the turns; with a plan, its prediction and the measured part of it. */
+/* Append the minimum and maximum of the turns; with a plan, its prediction and measured / predicted. */
 static void put_spread(struct buf *t, int planned, const struct infer_bench *b)
 {
 	if (!planned) {

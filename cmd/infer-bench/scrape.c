@@ -35,13 +35,13 @@ static const struct {
 	{ "sglang:token_usage", offsetof(struct scraped, cache_usage) },
 };
 
-/* Read a line: name, labels in braces or none, a space, the value. Values of several models are added. */
+/* Read a line: name, labels in braces or none, a space, the value. Add the values of all models. */
 static void scrape_line(struct scraped *s, const char *line)
 {
 	size_t n = strcspn(line, "{ \n");
 	const char *value = line + n;
 
-	if (*value == '{') { /* braces in quotes belong to a label's value */
+	if (*value == '{') { /* skip the labels; braces inside quotes do not end them */
 		int quoted = 0;
 
 		while (*value && *value != '\n' && (quoted || *value != '}')) {
@@ -145,7 +145,7 @@ double scrape_peak_bytes(int64_t pid)
 	return kib < 0 ? -1 : kib * 1024;
 }
 
-/* Packages are intel-rapl:0, intel-rapl:1 ...; names of their parts have another colon. */
+/* Packages are intel-rapl:0, intel-rapl:1 ...; names of parts of a package have a second colon. */
 double scrape_energy_j(void)
 {
 	glob_t found;

@@ -6,7 +6,7 @@
 /* Counters from /metrics (Prometheus text format); -1: the server does not have the counter. */
 struct scraped {
 	double prompt_tokens, completion_tokens, cached_tokens;
-	double cache_usage; /* part of the KV cache that is in use, prefixes included */
+	double cache_usage; /* fraction of the KV cache in use, cached prefixes included */
 	double resident_bytes;
 };
 /* Read the counters of a server. All are -1 if it has no /metrics, which is not an error.
@@ -15,12 +15,12 @@ int scrape_metrics(struct scraped *s, struct client *h, infer_error *err);
 /* Read the counters from the text of /metrics. */
 void scrape_read(struct scraped *s, const char *text);
 
-/* Read the first model of /v1/models: its name, and its context (0: not given). The caller frees name with
- * buf_fini. INFER_ENET: the server has no such list */
+/* Read the first model of /v1/models: its name, and its context size in tokens (0: not given). The caller
+ * frees name with buf_fini. INFER_ENET: the server has no such list */
 int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *err);
 
-/* Return the peak resident memory of process pid; and the energy of all processor packages by RAPL, J.
- * -1: cannot be read. */
+/* scrape_peak_bytes: return the peak resident memory of process pid. scrape_energy_j: return the RAPL energy
+ * counter of all processor packages, J. Both: -1 if it cannot be read. */
 double scrape_peak_bytes(int64_t pid);
 double scrape_energy_j(void);
 #endif

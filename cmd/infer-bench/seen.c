@@ -6,8 +6,8 @@
 
 enum { EVERY_NS = 20000000 };
 
-/* Return the file whose reading measures the memory rate, or NULL for a model that is cached: reading the file
- * would evict its weights from the caches. */
+/* Return the file whose reading measures the memory rate, or NULL if the CPU caches contain the weights:
+ * reading the file would evict them. */
 static const infer_file *rate_file(const struct forecast_step *step, const infer_file *file)
 {
 	return step->memory_ms > 0.05 * step->ms ? file : NULL;

@@ -4,19 +4,19 @@
 #include "forecast.h"
 
 struct seen {
-	const struct forecast
-		*plan; /* NULL: no rates are measured, and the other members are unused */
+	const struct forecast *plan; /* NULL: no plan; the other members are unused */
 	const struct forecast_step *step;
 	infer_probe *probe;
 	const infer_file *file; /* NULL: the memory rate is not measured */
 	double planned_tok_s;
 	int64_t last_ns;
-	/* This turn: number of samples, sums of 1 / rate. */
+	/* This turn's number of samples, and sums of 1 / rate for memory reads and dot products. */
 	int n;
 	double read, dot;
-	double *of[4]; /* f64 [repeat]: the members of infer_adjusted, by turn */
+	double *of[4]; /* f64 [repeat] each: values of infer_adjusted by turn */
 };
-/* Begin a test. plan: may be NULL; decode: 1 for its decode step, 0 for prefill. room: f64 [4][repeat] */
+/* Begin a test. plan: may be NULL; decode: 1 for the plan's decode step, 0 for prefill. room: f64
+ * [4][repeat] */
 void seen_begin(struct seen *s, const struct forecast *plan, int decode, infer_probe *probe,
                 const infer_file *file, double *room, size_t repeat);
 /* Begin a turn. */
@@ -25,6 +25,6 @@ void seen_turn(struct seen *s);
 int seen_sample(struct seen *s, int now, infer_error *err);
 /* End turn `at`, whose measured rate was tok_s. */
 void seen_put(struct seen *s, int64_t at, double tok_s);
-/* Compute *out from all turns. Returns 0 if the plan does not have its rates. */
+/* Compute *out from all turns. Returns 0 if the plan contains no rates. */
 int seen_end(struct infer_adjusted *out, struct seen *s, int64_t repeat);
 #endif

@@ -14,12 +14,12 @@ struct serve {
 	const char *url;
 	struct workload work;
 	struct load load;
-	struct buf name; /* the server's model */
+	struct buf name; /* name of the server's model */
 	int64_t ctx, clipped;
 	struct scraped before, after;
 	double energy_j, peak_bytes, gpu_energy_j, gpu_bytes; /* -1: unknown */
 	infer_model *model;                                   /* the model of -m; NULL: none */
-	const char *const *sha256;                            /* [n_sha256], digests of its files */
+	const char *const *sha256; /* [n_sha256], digests of the files of model */
 	int n_sha256;
 	struct arena mem;
 
@@ -29,9 +29,9 @@ struct serve {
 	int64_t completed, failed, prompt_tokens, completion_tokens, cached_tokens, chunks;
 	int64_t short_answers; /* answers with fewer tokens than requested */
 	int has_usage;
-	int agree; /* the server's counters agree with the answers: 1, 0, or -1: it has none */
+	int agree; /* 1: the server's counters agree with the answers; 0: they differ; -1: no counters */
 	double wall_s;
-	double limit_s; /* least time for the computed tokens, by the plan; 0: unknown */
+	double limit_s; /* least time for the computed tokens at the plan's limits; 0: unknown */
 };
 /* Connect to the server and measure its tokens per word. The caller calls serve_close, on failure too.
  * Errors: those of workload_make, client_open, scrape_model and load_once. */
@@ -39,7 +39,7 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 /* Send the warm-up and all requests, and fill the series. INFER_ENET: no request was answered */
 int serve_run(struct serve *s, infer_error *err);
 void serve_close(struct serve *s);
-/* Set *m to metric i, from 0. Returns 0 after the last. */
+/* Set *m to metric i. Returns 0 if i is beyond the last metric. */
 int serve_metric(const struct serve *s, int i, struct infer_metric *m);
 
 /* serve_record.c: write the record; print the table. */

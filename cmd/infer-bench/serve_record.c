@@ -74,7 +74,7 @@ static double tok_s(const struct serve *s)
 	return s->wall_s > 0 ? (double)s->completion_tokens / s->wall_s : 0;
 }
 
-/* Write a metric that has one value for the whole run, in the form of the others. */
+/* Write a metric that has one value for the whole run, in the form of the other metrics. */
 static void put_single(struct jwrite *w, const char *name, const char *unit, int higher, double v)
 {
 	double room;
@@ -166,7 +166,7 @@ static void show_metric(struct buf *t, const struct infer_metric *m)
 		buf_printf(t, " %19s", "");
 	buf_printf(t, " %9.2f %9.2f", infer_quantile(m->scratch, m->n, 0.95),
 	           infer_quantile(m->scratch, m->n, 0.99));
-	buf_puts(t, m->n < 100 ? " *\n" : "\n"); /* fewer have no 99th percentile */
+	buf_puts(t, m->n < 100 ? " *\n" : "\n"); /* *: too few requests for the 99th percentile */
 }
 
 int serve_show(const struct serve *s, infer_error *err)

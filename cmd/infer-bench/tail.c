@@ -10,7 +10,7 @@
 
 enum {
 	DRAWS = 9999, /* resamples; the smallest probability is 1 / (DRAWS + 1) */
-	BEYOND = 10,  /* measurements that must be beyond a quantile */
+	BEYOND = 10,  /* fewest measurements above a quantile */
 	SEED = 19,
 };
 
@@ -22,7 +22,7 @@ struct ranked {
 struct series {
 	struct ranked *at; /* descending */
 	size_t n, blocks, each;
-	uint32_t *times; /* [blocks]: times that a resample contains the block */
+	uint32_t *times; /* [blocks]: how often the resample contains the block */
 };
 
 static int descending(const void *a, const void *b)
@@ -59,7 +59,7 @@ static size_t block_size(const struct series *s, size_t block)
 	return block + 1 < s->blocks ? s->each : s->n - block * s->each;
 }
 
-/* Return the quantile q of a resample of `drawn` values; reads only the values above it. */
+/* Return the quantile q of a resample of `drawn` values, counting from the largest. */
 static double resample_quantile(const struct series *s, size_t drawn, double q)
 {
 	double beyond = (1 - q) * (double)drawn;

@@ -171,7 +171,7 @@ void workload_prompt(const struct workload *w, int64_t i, struct buf *to)
 
 /* ---- traces ---- */
 
-/* Return the first member that has one of the names; the list ends with NULL. */
+/* Return the first member with one of the names; NULL ends the list of names. */
 static const struct json *find_member(const struct json *o, const char *const *names)
 {
 	const struct json *v = NULL;

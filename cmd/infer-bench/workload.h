@@ -13,11 +13,12 @@ struct dist {
 	enum dist_kind kind;
 	double a, b;
 };
-/* Parse a distribution: "128", "64-512", "normal:200,40", "lognormal:100,1.1", "exp:100", "sharegpt", "alpaca".
- * option: its name, for messages; output: 1 for answers, for which a name has another distribution
+/* Parse a distribution: "128", "64-512", "normal:200,40", "lognormal:100,1.1", "exp:100", "sharegpt",
+ * "alpaca". option: name of the option, for messages; output: 1 for lengths of answers; "sharegpt" and
+ * "alpaca" have other ones for prompts
  * INFER_EINVAL  the text is malformed */
 int dist_take(struct dist *d, const char *text, const char *option, int output, infer_error *err);
-/* Return value i of the random stream of a seed, from 1 to most. */
+/* Return length i of the random stream of a seed, between 1 and most. */
 int32_t dist_draw(const struct dist *d, uint64_t seed, uint64_t i, int32_t most);
 
 /* A request of a workload. */
@@ -26,8 +27,8 @@ struct planned {
 	int32_t tokens; /* length of the prompt */
 	int32_t max_tokens;
 	const char *text; /* prompt of a trace; NULL: random words */
-	const int64_t *
-		blocks; /* hash ids of a trace: prompts with equal ids share a prefix; NULL: none */
+	const int64_t
+		*blocks; /* hash ids of a trace; equal leading ids: a shared prefix; NULL: none */
 	int32_t n_blocks;
 };
 struct workload {
@@ -40,7 +41,7 @@ struct workload {
 	struct arena mem;
 };
 struct workload_ask {
-	const char *prompt, *output, *trace; /* options; NULL: the defaults, no trace */
+	const char *prompt, *output, *trace; /* values of options; NULL: not given */
 	double rate;                         /* requests per second; 0: closed loop */
 	int64_t requests, shared, seed;
 	int requests_given;
