@@ -59,7 +59,7 @@ static void put_types(struct buf *out, const infer_file *f)
 	buf_putc(out, '\n');
 }
 
-/* How the checkpoint that the file was converted from was quantised. */
+/* Quantisation of the checkpoint that the file was converted from. */
 struct origin {
 	struct infer_str method; /* method.at NULL: it was not quantised */
 	int64_t bits, group, kinds;
@@ -122,7 +122,7 @@ static void put_origin_json(struct jwrite *w, const infer_file *f)
 	jw_end(w);
 }
 
-/* Return the active parameters: the weights used for one token. */
+/* Return the number of active parameters: the weights used for one token. */
 static double active_params(const struct infer_shape *s)
 {
 	double idle = 0;

@@ -20,7 +20,7 @@ struct diff {
 	const struct inspect_opts *o;
 	const infer_file *a, *b;
 	struct buf *out, name;
-	struct tensor_error all; /* of tensors with the same name and shape */
+	struct tensor_error all; /* sums over tensors with the same name and shape */
 	uint64_t keys_same, keys_passed, tensors_same, differences, a_bytes, b_bytes;
 	uint64_t done, to_do; /* bytes of a's tensors that are compared */
 };
@@ -38,7 +38,7 @@ static int is_same(struct infer_str a, struct infer_str b)
 
 /* ---- metadata: keys that record how a file was made and measured are not compared ---- */
 
-/* Set *m to the key of f with that name, or NULL.  A name that contains a NUL is never found. */
+/* Set *m to the key of f with that name, or NULL.  A name with a NUL byte is never found. */
 static int find_key(struct diff *d, const infer_file *f, struct infer_str key,
                     const struct infer_meta **m, infer_error *err)
 {
@@ -86,7 +86,7 @@ static int same_meta(const struct diff *d, const struct infer_meta *a, const str
 	return INFER_OK;
 }
 
-/* Write a line with the value of a key in `file`.  mark: which of the two files it is. */
+/* Write a line with the value of a key in `file`.  mark: prefix that names the file. */
 static int put_meta_line(struct diff *d, const char *mark, const infer_file *file,
                          const struct infer_meta *m, infer_error *err)
 {
@@ -119,7 +119,7 @@ static int put_meta_side(struct jwrite *w, const char *side, const infer_file *f
 	return rc;
 }
 
-/* Report a key that differs.  NULL: the file does not have it. */
+/* Report a key that differs.  a or b is NULL if its file does not have the key. */
 static int put_meta(struct diff *d, const struct infer_meta *a, const struct infer_meta *b,
                     infer_error *err)
 {
@@ -169,7 +169,7 @@ static int diff_keys(struct diff *d, infer_error *err)
 
 /* ---- tensors ---- */
 
-/* The scale of the matrix of t that contains element i. */
+/* Return the scale of the matrix of t that contains element i. */
 double scale_of(const struct infer_tensor *t, uint64_t i)
 {
 	const struct infer_tensor *s = t->aux[INFER_AUX_SCALE];
@@ -183,7 +183,7 @@ double scale_of(const struct infer_tensor *t, uint64_t i)
 	return v;
 }
 
-/* The address of the block that begins with element i. */
+/* Return the address of the block that begins with element i. */
 static const void *value_at(const struct infer_tensor *t, uint64_t i)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
@@ -191,8 +191,8 @@ static const void *value_at(const struct infer_tensor *t, uint64_t i)
 	return (const char *)t->data + i / (uint64_t)type->block * (uint64_t)type->block_bytes;
 }
 
-/* Add the squares of two tensors of the same shape to *sum.  Pieces do not cross matrices, which
- * have scales of their own. */
+/* Compute the sums of squares of two tensors of the same shape.  No piece crosses a matrix, since each matrix
+ * has its own scale. */
 static int add_errors(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
                       struct tensor_error *sum, infer_error *err)
 {
@@ -221,7 +221,7 @@ static int add_errors(struct diff *d, const struct infer_tensor *a, const struct
 	return INFER_OK;
 }
 
-/* rms(b - a) / rms(a); 0 if both are 0. */
+/* Return rms(b - a) / rms(a); 0 if both are 0. */
 static double relative_error(const struct tensor_error *s)
 {
 	return s->error == 0 ? 0 : sqrt(s->error / s->a);
@@ -317,7 +317,7 @@ static int diff_tensor(struct diff *d, const struct infer_tensor *a, const struc
 	TRY(add_errors(d, a, b, &s, err));
 	int same = a->type == b->type && !memcmp(a->data, b->data, a->bytes) && !(s.error > 0);
 	if (same)
-		s.error = s.most = 0; /* even if some weights are not finite */
+		s.error = s.most = 0; /* they are NaN if equal weights are not finite */
 	d->all.a += s.a;
 	d->all.b += s.b;
 	d->all.error += s.error;

@@ -16,7 +16,7 @@ enum { MOST = 64 << 20 };
 
 struct look {
 	const struct inspect_opts *o;
-	const char *name; /* of the file; NULL: the constraint is the argument itself */
+	const char *name; /* path of the file; NULL: the argument is the constraint itself */
 	struct infer_grammar_source source;
 	struct buf text, *checks; /* checks: [o->checks.n] */
 	infer_grammar *g;
@@ -50,7 +50,7 @@ static int guess_form(const char *name, const char *text, size_t n)
 
 static int read_all(struct look *l, const struct opt_rest *words, infer_error *err)
 {
-	/* the values of --as after auto */
+	/* form of each value of --as, without 0 (auto) */
 	static const int forms[] = { INFER_GRAMMAR_SCHEMA, INFER_GRAMMAR_RULES,
 		                     INFER_GRAMMAR_REGEX };
 	const struct inspect_opts *o = l->o;
@@ -87,7 +87,7 @@ static int compile(struct look *l, infer_error *err)
 	const int64_t from = clock_thread_ns();
 	const char *at;
 
-	/* texts to check may use any spelling */
+	/* texts to check may be in any JSON form, not only the canonical one */
 	l->source.flags = INFER_GRAMMAR_SPELLINGS | (o->lax ? INFER_GRAMMAR_LAX : 0u) |
 	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u);
 	l->source.budget = (uint64_t)o->budget;

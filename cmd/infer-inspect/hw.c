@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The GPUs of this machine.  why: if n is 0, the reason. */
+/* The GPUs of this machine.  why: the reason, if n is 0. */
 struct gpus {
 	struct infer_device at[INFER_DEVICES];
 	int n;
@@ -26,7 +26,7 @@ static void find_gpus(struct gpus *g)
 /* Write the field "gpu": an array of the GPUs, or the reason why there are none. */
 static void put_gpus_json(struct jwrite *w, const struct gpus *g)
 {
-	char text[32]; /* two numbers */
+	char text[32]; /* a device or a version */
 
 	if (!g->n) {
 		jw_str(w, "gpu", g->why.message);
@@ -78,8 +78,8 @@ static void put_gpus_text(struct buf *out, const struct gpus *g)
 	}
 }
 
-/* The kernel's setting of transparent huge pages: "always", "madvise" or "never"; "unknown" if
- * it cannot be read. */
+/* Return the kernel's setting of transparent huge pages: "always", "madvise" or "never"; "unknown" if it
+ * cannot be read. */
 static const char *huge_pages(char mode[64])
 {
 	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
@@ -228,8 +228,8 @@ static void put_rates(struct buf *out, const struct infer_machine *m)
 		           m->barrier_ns * 1e-3);
 }
 
-/* Write the rates of the loops by type: 1 row (weights read in place, as in decode) and 512 rows
- * (packed panels, as in prefill). */
+/* Write the rates of the kernels by type: 1 row (weights read in place, as in decode) and 512 rows (packed
+ * panels, as in prefill). */
 static void put_loops(struct buf *out, const struct infer_machine *m)
 {
 	buf_printf(out, "%-10s %-8s %10s %10s %10s\n", "loops", "type", "1 row GB/s", "512 GOP/s",

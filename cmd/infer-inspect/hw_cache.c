@@ -1,4 +1,4 @@
-/* infer-inspect/hw_cache.c - the machine to plan for: described, or this one, measured once and
+/* infer-inspect/hw_cache.c - the machine to plan for: a described one, or this one, measured once and
  * cached. */
 #include "inspect.h"
 #include <infer/hw.h>
@@ -15,7 +15,7 @@
 
 enum { MOST_BYTES = 1 << 20 };
 
-/* Version of the cached record.  Raise it when a figure changes its meaning. */
+/* Version of the cached record.  Raise it when the meaning of a field changes. */
 enum { CACHE_VERSION = 2 };
 
 /* Append the file name of the cached measurement, a hash of all that it depends on: processor,
@@ -73,8 +73,7 @@ static void write_cache(const struct infer_machine *m, const char *path)
 	buf_fini(&text);
 }
 
-/* The part of the measured time ns that the model of a step does not explain, in ns; 0 if it
- * explains all. */
+/* Return the measured time ns of a step minus its predicted time; 0 if negative. */
 static double unexplained_ns(const struct infer_shape *s, const struct infer_machine *m, double ns,
                              struct infer_load l)
 {
@@ -85,10 +84,9 @@ static double unexplained_ns(const struct infer_shape *s, const struct infer_mac
 	return ns > t.total * 1e9 ? ns - t.total * 1e9 : 0;
 }
 
-/* Set the times that the engine spends between the loops, from steps measured with the built-in
- * model.  The unexplained time of a decode step is divided by its parallel regions and added to
- * the barrier, that of a batch is divided by its further sequences, that of a prompt by its
- * further rows and regions. */
+/* Set the overheads of the engine between kernels, from steps measured with the built-in model. The
+ * unexplained time of a step is divided: for decode by parallel regions (added to barrier_ns), for a batch by
+ * sequences - 1 (seq_ns), for a prompt by rows - 1 and regions (row_ns). */
 static int fit_overheads(struct infer_machine *m, infer_error *err)
 {
 	const struct infer_load one = { 1, 1, 1, 24 }, batch = { 8, 8, 8, 16 },
@@ -109,8 +107,8 @@ static int fit_overheads(struct infer_machine *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Return this machine: the cached measurement, or a new one if there is none or `again` asks for
- * it. loops: with the rates of all loops, which predictions need. */
+/* Return this machine: the cached measurement, or a new one if there is none or `again` is set. loops: 1 to
+ * measure the rates of all kernels, which predictions need. */
 static int this_machine(struct infer_machine *m, int again, int loops, infer_error *err)
 {
 	struct os_limits l;
@@ -147,7 +145,7 @@ int machine_get(struct infer_machine *m, const char *name, int again, int loops,
 {
 	if (!name)
 		return this_machine(m, again, loops, err);
-	/* names of the library contain neither character */
+	/* names of built-in machines contain neither character */
 	return strchr(name, '/') || strchr(name, '.') ? read_machine_file(m, name, err)
 	                                              : infer_machine_find(m, name, err);
 }

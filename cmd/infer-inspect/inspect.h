@@ -24,39 +24,39 @@ struct plan_args {
 struct inspect_opts {
 	struct start start;
 	const char *model;
-	struct opt_list files; /* tokens, template: texts */
+	struct opt_list files; /* subjects tokens and template: files of text */
 	struct chat_args chat;
 	int json, all, no_stdin, raw, special, bos, source;
-	/* grammar */
+	/* subject grammar */
 	int as, annotate, lax; /* as: 0 for auto */
 	int64_t samples, budget;
 	struct opt_list checks;
 	struct opt_bits seed;
-	const char *sort, *filter; /* tensors */
+	const char *sort, *filter; /* subject tensors */
 	int stats;
-	const char *machine; /* hw, plan */
+	const char *machine; /* subjects hw and plan */
 	int again;
 	struct plan_args plan;
-	/* found before the sandbox is entered */
-	struct infer_machine *on; /* no option: the machine to plan for */
-	struct os_limits limits;  /* no option */
+	/* set before the sandbox is entered */
+	struct infer_machine *on; /* not an option: the machine to plan for */
+	struct os_limits limits;  /* not an option */
 };
 
 /* One row of the table of subjects in main.c.  One of run, text and pair is set; it appends the
  * answer to `out` (text, or JSON lines with o->json), which the caller prints. */
 struct subject {
 	const char *name;
-	int takes_words; /* its arguments are a text; the model is named with -m */
-	int takes_talk;  /* it takes the options of a conversation */
-	int needs_file;  /* a model file: -m, or the arguments */
-	int is_cache;    /* its arguments name models of the hub */
+	int takes_words; /* 1: its arguments are a text; -m names the model */
+	int takes_talk;  /* 1: it takes the options of a conversation */
+	int needs_file;  /* 1: it needs a model file: -m, or its arguments */
+	int is_cache;    /* 1: its arguments name models of the hub */
 	/* Subject without a model.  words: the arguments after the subject.  Sets *differs if a
 	 * text does not satisfy the constraint. */
 	int (*text)(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
 	            int *differs, infer_error *err);
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	           const struct opt_rest *words, infer_error *err);
-	/* Subject of two files.  Sets *differs to whether they differ. */
+	/* Subject of two files.  Sets *differs to 1 if they differ. */
 	int (*pair)(struct buf *out, const struct inspect_opts *o, const infer_file *a,
 	            const infer_file *b, int *differs, infer_error *err);
 };
@@ -85,18 +85,18 @@ int rm(struct buf *out, const struct inspect_opts *o, const struct opt_rest *wor
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 
-/* Find the machine that --hw names, or this one (name NULL): its cached measurement, or a new
- * one if there is none or `again` is set.  loops: with the rates of all loops.  Error: as
- * infer_machine_find, infer_machine_read or infer_machine_measure. */
+/* Find the machine that --hw names, or this one (name NULL): its cached measurement, or a new one if there is
+ * none or `again` is set.  loops: 1 to measure the rates of all kernels.  Error: as infer_machine_find,
+ * infer_machine_read or infer_machine_measure. */
 int machine_get(struct infer_machine *m, const char *name, int again, int loops, infer_error *err);
 
-/* The scale that the value of element i is multiplied by: its matrix's in the auxiliary tensor,
- * or 1 (diff.c). */
+/* Return the factor of element i: the scale of its matrix in the auxiliary tensor, or 1 if there is none
+ * (diff.c). */
 double scale_of(const struct infer_tensor *t, uint64_t i);
 
 /* Append s with control characters and ill-formed UTF-8 escaped, at most its first `max` bytes. */
 void put_plain(struct buf *out, struct infer_str s, size_t max);
-/* Append bytes and the size in a larger unit: "1185504 (1.1 MiB)". */
+/* Append a size in bytes and in a larger unit: "1185504 (1.1 MiB)". */
 void put_bytes(struct buf *out, uint64_t bytes);
 /* Append a size such as "1.1 MiB". */
 void put_size(struct buf *out, uint64_t bytes);
@@ -111,8 +111,8 @@ void put_quality(struct buf *out, const infer_file *f);
 
 /* Append the type of a value, such as "u32" or "string[5]". */
 void put_meta_type(struct buf *out, const struct infer_meta *m);
-/* Append element i of m: at most `max` bytes as text to `out`, or all of it as JSON to w if w is
- * not NULL. Elements must be taken in order with the same *cursor, at first 0. */
+/* Append element i of m: at most `max` bytes as text to `out`, or all of it as JSON to w if w is not NULL.
+ * Call it in order of i with the same *cursor, which starts at 0. */
 int put_meta_element(struct buf *out, struct jwrite *w, const infer_file *f,
                      const struct infer_meta *m, uint64_t i, size_t *cursor, size_t max,
                      infer_error *err);
@@ -124,7 +124,7 @@ int put_meta_fields(struct jwrite *w, const infer_file *f, const struct infer_me
 enum { CONTEXTS = 3 }; /* 4k, 32k and the longest context, without duplicates */
 struct verdict {
 	infer_error why;    /* why it does not run; code 0: it runs */
-	infer_model *model; /* closed by the caller; NULL: it cannot be opened */
+	infer_model *model; /* the caller closes it; NULL: it cannot be opened */
 	int n;
 	struct infer_engine_need need[CONTEXTS];
 };

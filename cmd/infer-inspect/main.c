@@ -115,7 +115,7 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		return err_set(err, INFER_EINVAL, "--json does not go with %s", s->name);
 	if (s->pair && (rest->n_words != 2 || rest->record.n))
 		return err_set(err, INFER_EINVAL, "%s takes two files", s->name);
-	if (!s->takes_words && rest->n_words && rest->record.n) /* -m is all that is recorded */
+	if (!s->takes_words && rest->n_words && rest->record.n) /* only -m is recorded */
 		return err_set(err, INFER_EINVAL,
 		               "a model is named with -m or as an argument: '%.60s'",
 		               rest->words[0]);
@@ -129,7 +129,7 @@ static int run_on(const struct subject *s, const struct inspect_opts *o, infer_f
 {
 	struct buf out;
 
-	for (int i = 0; i < (s->pair ? 2 : o->stats); i++) /* values are read */
+	for (int i = 0; i < (s->pair ? 2 : o->stats); i++) /* the subject reads values of tensors */
 		TRY(infer_file_gather(files[i], err));
 	buf_init(&out, MEM_BASE);
 	int rc = s->text   ? s->text(&out, o, words, differs, err)

@@ -1,4 +1,4 @@
-/* infer-inspect/opts.h - the options of infer-inspect.  Included by main.c alone. */
+/* infer-inspect/opts.h - the options of infer-inspect.  Included only by main.c. */
 #ifndef INFER_INSPECT_OPTS_H
 #define INFER_INSPECT_OPTS_H
 #include "common/model.h"

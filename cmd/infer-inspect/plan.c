@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The type of most bytes of the weights. */
+/* Return the type that most bytes of the weights have. */
 static int main_type(const struct infer_shape *s)
 {
 	double most = 0, bytes[INFER_TYPE_COUNT] = { 0 };

@@ -12,10 +12,10 @@ enum { TYPE_OF_FILE = -1, TYPE_NONE = -2 };
 
 /* A way to run the model. */
 struct strategy {
-	int type; /* weights are quantised to it; TYPE_OF_FILE: as they are */
+	int type; /* type of quantised weights; TYPE_OF_FILE: as in the file */
 	struct infer_plan_ask ask;
 	struct infer_plan plan;
-	const char *aim; /* why it was chosen, one of aims[] */
+	const char *aim; /* the aim it was chosen for, one of aims[] */
 	char why[200];
 };
 struct planned {
@@ -24,19 +24,18 @@ struct planned {
 	infer_model *model;
 	const char *path;
 	struct infer_shape shape;
-	int type; /* of most weights of the file */
+	int type; /* type that most weights of the file have */
 	struct strategy asked;
 	/* with --device cuda: memory of the engine on the GPU and on the host */
 	struct infer_engine_need on_gpu;
 	struct strategy best[STRATEGIES];
-	int n_best, fits; /* fits: at least one strategy fits into memory */
-	struct strategy
-		near; /* if none fits: the nearest plan that does; TYPE_NONE: there is none */
+	int n_best, fits;     /* fits: 1 if any strategy fits into memory */
+	struct strategy near; /* if none fits: the nearest that does; type TYPE_NONE: none */
 };
 
 /* Search for better strategies: set best, n_best, fits and near of *p (plan_best.c). */
 void plan_best(struct planned *p);
-const char *plan_type_name(int type); /* as infer-quant --type takes it */
+const char *plan_type_name(int type); /* value for infer-quant --type */
 /* plan_text.c, plan_json.c */
 void plan_text(struct buf *out, const struct planned *p);
 void plan_json(struct buf *out, const struct planned *p);

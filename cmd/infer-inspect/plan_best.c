@@ -128,10 +128,10 @@ static double plan_users(const struct infer_plan *r)
 enum { CLOSEST, FASTEST, MOST };
 static const char *const aims[] = { "closest to the file as it is", "most tokens a second",
 	                            "most users" };
-/* For each aim, the largest perplexity increase (per cent) of a candidate. */
+/* Largest allowed perplexity increase for each aim, per cent. */
 static const double most_loss[] = { 100, 5, 20 };
 
-/* True if a is better than b for an aim.  If they are equal otherwise, the f16 cache wins. */
+/* True if a is better than b for an aim.  If all else is equal, the f16 cache wins. */
 static int better_for(int aim, const struct candidate *a, const struct candidate *b)
 {
 	const struct infer_plan *x = &a->s.plan, *y = &b->s.plan;
@@ -276,7 +276,7 @@ void plan_best(struct planned *p)
 	struct search q = { .p = p };
 
 	p->near.type = TYPE_NONE;
-	/* aims may not share a strategy: pass k settles aim k, and restarts the later ones */
+	/* no two aims share a strategy: pass k fixes that of aim k, then later aims are searched again */
 	for (int pass = 0; pass < STRATEGIES; pass++) {
 		for (int aim = pass; aim < STRATEGIES; aim++)
 			q.found[aim] = 0;

@@ -145,7 +145,7 @@ void plan_json(struct buf *out, const struct planned *p)
 	infer_record_open(&w, out, INFER_KIND_PLAN, INFER_RECORD_FIRST);
 	jw_str(&w, "model", p->path);
 	jw_str(&w, "machine", p->m->name);
-	if (p->m->measured) { /* predictions were made from these rates */
+	if (p->m->measured) { /* the predictions use these rates */
 		jw_num(&w, "memory_gb_s", p->m->memory_gb_s);
 		jw_num(&w, "i8_gop_s", p->m->i8_gop_s);
 	}

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Longer arrays and strings are cut in text, not in JSON.  Without --all each key has one line
- * of COLUMNS, and the whole answer LINES. */
+/* Text output cuts longer arrays and strings; JSON does not.  Without --all each key has one line of at most
+ * COLUMNS, and the output has at most LINES. */
 enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200, COLUMNS = 79, LINES = 40 };
 
 void put_plain(struct buf *out, struct infer_str s, size_t max)
@@ -51,7 +51,7 @@ void put_bytes(struct buf *out, uint64_t bytes)
 	buf_putc(out, ')');
 }
 
-/* Bytes left on a line for a value after `used` bytes, if the mark of a cut value is to fit. */
+/* Return the bytes of a line left for a value, after `used` bytes and before the mark of a cut value. */
 static size_t room_of(const struct inspect_opts *o, size_t used)
 {
 	enum { CUT = sizeof "... (1234567 bytes)" - 1, LEAST = 8 };

@@ -44,7 +44,7 @@ struct shown {
 	struct chat chat;
 	const infer_chat *template;
 	struct infer_chat_caps caps;
-	int reads; /* calls in answers can be parsed */
+	int reads; /* 1: tool calls in answers can be parsed */
 	struct buf words;
 	char *text;
 	size_t n;

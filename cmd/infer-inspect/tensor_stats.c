@@ -6,7 +6,7 @@
 #include <math.h>
 
 enum { PIECE = 4096 }; /* elements decoded at once, a multiple of every block size */
-#define OUTLIER 6      /* times the root mean square; exceeded by 2 of 1e9 normal values */
+#define OUTLIER 6      /* |x| / rms of an outlier; 2 of 1e9 normal values exceed it */
 
 double tensor_rms(const struct tensor_stats *s)
 {

@@ -13,7 +13,7 @@ static uint64_t count_elements(const struct infer_tensor *t)
 	return (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
 }
 
-/* Bits per element, scales and minima included. */
+/* Return the bits per element, scales and minima included. */
 static double element_bits(const struct infer_tensor *t)
 {
 	return count_elements(t) ? 8 * (double)t->bytes / (double)count_elements(t) : 0;

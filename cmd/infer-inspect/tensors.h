@@ -3,8 +3,7 @@
 #define INFER_INSPECT_TENSORS_H
 #include "inspect.h"
 
-/* Histogram of x / rms: bins of width 0.5 from -4 to 4; the first and the last include all
- * beyond. */
+/* Histogram of x / rms: bins of width 0.5 from -4 to 4; the first and the last include all values outside. */
 enum { TENSOR_BINS = 16 };
 struct tensor_stats {
 	uint64_t n, bad, zeros, outliers; /* bad: not finite, left out of all other sums */
