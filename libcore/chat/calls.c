@@ -86,8 +86,8 @@ static enum part_value value_kind(const void *user, const char *name, size_t n)
 	return kinds & VALUE_NULL ? PART_RAW_OR_NULL : PART_RAW;
 }
 
-/* Write the literal text of a pattern that precedes the parameter's name.  With `behind`: the text
- * that follows the name, then `lead`.  White space becomes a newline, DIALECT_ANY becomes `any`. */
+/* Write the literal text of a pattern before the parameter's name, or, with `behind`, after it;
+ * `lead` is appended to the latter.  White space becomes a newline, DIALECT_ANY becomes `any`. */
 static const char *param_side(char *to, size_t size, const char *pattern, int behind,
                               const char *any, const char *lead)
 {
