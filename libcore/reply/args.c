@@ -32,7 +32,7 @@ static struct reply_call *add_call(struct infer_reply *r)
 	return &r->calls[r->n_calls++];
 }
 
-/* Set the id of the last call, unless it has one, or this one is escaped or too long. */
+/* Set the id of the last call, unless it has one or the new id is escaped or too long. */
 static void set_call_id(struct infer_reply *r, size_t at, size_t n)
 {
 	struct buf *id = &last_call(r)->id;
@@ -55,7 +55,7 @@ void reply_call_end(struct infer_reply *r)
 	r->after = r->trim = 1;
 }
 
-/* Append the bytes that were not read to the arguments. */
+/* Append the unread bytes to the arguments. */
 static void put_rest(struct infer_reply *r)
 {
 	buf_put(reply_args(r), r->in.at + r->base, r->in.len - r->base);
@@ -70,7 +70,7 @@ static void json_begin(struct infer_reply *r, const struct reply_mark *m)
 	};
 }
 
-/* The value has ended: read the rest of the object around it, or end the call. */
+/* Leave a complete value: read the rest of the object around it, or end the call. */
 static void end_json_value(struct infer_reply *r)
 {
 	r->base = r->at;

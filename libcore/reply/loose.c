@@ -1,5 +1,5 @@
-/* reply/loose.c - arguments in Python's way, (a=1, b=["c", None]), or in Gemma's,
- * {a:1,b:[<|"|>c<|"|>]}, to JSON. */
+/* reply/loose.c - convert arguments to JSON, from Python's (a=1, b=["c", None]) or Gemma's
+ * {a:1,b:[<|"|>c<|"|>]}. */
 #include "reply/reply.h"
 #include "base/err.h"
 
@@ -9,7 +9,7 @@ enum { DEEPEST = 60 };
 
 static const char gemma_quote[] = "<|\"|>";
 
-/* The bit of the current level. */
+/* Return the bit of the current level. */
 static uint64_t level_bit(const struct infer_reply *r) { return (uint64_t)1 << r->s.loose.depth; }
 
 static int in_object(const struct infer_reply *r)
@@ -231,7 +231,7 @@ static int begin_item(struct infer_reply *r, char c)
 	return 1;
 }
 
-/* Read what is between keys and values. */
+/* Read the separators between keys and values. */
 static int between_step(struct infer_reply *r)
 {
 	while (r->at < r->in.len && reply_space(r->in.at[r->at]))

@@ -50,7 +50,7 @@ static int match_name(const struct infer_reply *r, size_t start, size_t p, const
 	return found;
 }
 
-/* Match up to the byte with which `rest` begins. */
+/* Match any text up to the first byte of `rest`. */
 static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 {
 	size_t from = *p;
@@ -316,7 +316,7 @@ static int call_head(const struct infer_reply *r, size_t p, struct reply_mark *m
 	return P_NO;
 }
 
-/* Match the first of n texts, as a mark of this kind; NULL ends the list. */
+/* Match any of n texts (NULL ends the list), as a mark of this kind. */
 static int match_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
                         enum reply_mark_kind kind, struct reply_mark *m)
 {
@@ -351,7 +351,7 @@ static int stray_tag(const struct infer_reply *r, size_t p, struct reply_mark *m
 	return r->t->flags & DIALECT_AGAIN ? match_one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
-/* Match a surplus bracket after a call in JSON, as small models write them. */
+/* Match a surplus bracket after a call in JSON, as small models write it. */
 static int surplus_bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
@@ -372,7 +372,7 @@ static int fence_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	               : P_NO;
 }
 
-/* Match between messages, or in a message with content. */
+/* Match a mark between messages, or in a message with content. */
 static int mark_in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const struct dialect *f = r->f;

@@ -20,7 +20,7 @@ static int header_end(const struct infer_reply *r, size_t q, size_t *end)
 
 /* ---- harmony ---- */
 
-/* Find the last word of a header that follows `what`.  Returns its length, or 0. */
+/* Find the last word in a header that `what` precedes.  Returns the word's length, or 0. */
 static size_t word_after(const struct infer_reply *r, size_t p, size_t end, const char *what,
                          size_t *at)
 {
@@ -38,7 +38,7 @@ static size_t word_after(const struct infer_reply *r, size_t p, size_t end, cons
 	return n;
 }
 
-/* Match a message to a tool: a call, or a built-in tool of the model, which nobody answers. */
+/* Match a message to a tool: a call, or the use of a built-in tool, whose text is dropped. */
 static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n,
                       struct reply_mark *m)
 {
@@ -60,7 +60,7 @@ static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n
 	return P_OK;
 }
 
-/* [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE]
+/* Match [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE]
  * <|message|>, in any order */
 static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
@@ -87,7 +87,7 @@ static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *
 
 /* ---- atem: headers name only a recipient ---- */
 
-/* START [to=RECIPIENT]<|message|>.  A message to a tool must begin with a call. */
+/* Match START [to=RECIPIENT]<|message|>.  A message to a tool must begin with a call. */
 static int recipient_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	static const char call[] =

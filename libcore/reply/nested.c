@@ -1,6 +1,6 @@
-/* reply/nested.c - a value of nested tags as JSON: a tag for each member of an object, named
- * after it, and <item> for each element of an array.  Each tag begins with the text `nest` of the
- * dialect. The schema decides the type of a value without tags. */
+/* reply/nested.c - convert nested tags to JSON: a tag for each member of an object, with the
+ * member's name, and <item> for each element of an array.  Each tag begins with the text `nest` of
+ * the dialect. The schema decides the type of a value without tags. */
 #include "reply/reply.h"
 
 #include <string.h>

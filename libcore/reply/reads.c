@@ -1,4 +1,4 @@
-/* reply/reads.c - check that a call which a template renders is read back */
+/* reply/reads.c - check that the parser reads the call that a template renders */
 #include <infer/reply.h>
 #include "base/err.h"
 #include "chat/chat.h"

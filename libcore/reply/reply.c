@@ -56,7 +56,7 @@ static void deliver_solid(struct infer_reply *r)
 	r->base = r->solid > r->base ? r->solid : r->base;
 }
 
-/* The byte before `at` is text. */
+/* Accept the byte before `at` as text. */
 static void accept_text(struct infer_reply *r)
 {
 	if (r->trim)
@@ -67,8 +67,8 @@ static void accept_text(struct infer_reply *r)
 		r->fresh = 0;
 }
 
-/* Continue after a mark that ends at `end`.  shown: its bytes stay in the content, as those of
- * reasoning that is left inline. */
+/* Continue after a mark that ends at `end`.  shown: the mark stays in the content, as with inline
+ * reasoning. */
 static void skip_mark(struct infer_reply *r, size_t end, int shown)
 {
 	if (shown)
@@ -295,7 +295,7 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 		.id = buf_str(&c->id),
 		.arguments = buf_str(&c->args),
 		.whole = c->whole,
-		/* an object around the arguments may have it after them */
+		/* the object around the arguments may have the id after them */
 		.settled = c->whole || c->id.len || !last || !r->enveloped,
 	};
 }

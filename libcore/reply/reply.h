@@ -1,8 +1,7 @@
 /* reply/reply.h (private) - the parser of answers: its state, and the steps that advance it.
  *
- * An answer is text with marks in it (mark.c): tags around reasoning, and the heads of
- * calls.  After the head of a call a reader, one row per kind of arguments (args.c), consumes
- * them. */
+ * An answer is text with marks in it (mark.c): tags around reasoning, and the heads of calls.
+ * After the head of a call, a reader consumes the arguments: one row per kind (args.c). */
 #ifndef REPLY_REPLY_H
 #define REPLY_REPLY_H
 #include <infer/reply.h>
@@ -10,9 +9,9 @@
 #include "chat/dialect.h"
 #include "chat/tools.h"
 
-/* bytes within which the head of a call must be complete */
+/* maximum bytes of the head of a call */
 enum { HEAD_MOST = 1024 };
-/* The result of a match: no; more bytes are needed to decide; yes. */
+/* The result of a match: no; undecided without more bytes; yes. */
 enum { P_NO, P_NEED, P_OK };
 /* Return the result of a match unless it is P_OK. */
 #define NEXT(call) \
@@ -24,10 +23,10 @@ enum { P_NO, P_NEED, P_OK };
 
 /* ---- marks ---- */
 
-enum reply_part { PART_CONTENT, PART_REASONING, PART_NOBODY }; /* the part that text belongs to */
+enum reply_part { PART_CONTENT, PART_REASONING, PART_NOBODY }; /* NOBODY: dropped */
 enum reply_mark_kind {
 	MARK_OPEN,  /* opens reasoning */
-	MARK_CLOSE, /* ends it */
+	MARK_CLOSE, /* ends reasoning */
 	MARK_DROP,  /* is removed from the text */
 	MARK_FENCE, /* ``` before a JSON value */
 	MARK_AFTER, /* is removed after a call */
@@ -36,15 +35,15 @@ enum reply_mark_kind {
 };
 /* The JSON object around the arguments of a call. */
 enum reply_object {
-	OBJECT_NONE,      /* there is none */
+	OBJECT_NONE,      /* no object */
 	OBJECT_MEMBERS,   /* the name was read: other members follow */
 	OBJECT_ARGUMENTS, /* the arguments follow */
 };
 struct reply_mark {
 	enum reply_mark_kind kind;
-	size_t end; /* offset in `in` */
-	/* MARK_CALL: the tool, the kind of arguments, the id if there is one; arguments that
-	 * precede the name */
+	size_t end; /* offset after the mark in `in` */
+	/* MARK_CALL: the tool's index, the kind of arguments, and offset and length (0: none) of
+	 * the id, and of arguments that precede the name */
 	int tool;
 	enum dialect_args args;
 	size_t id, id_n;
@@ -60,10 +59,10 @@ enum arg_state { ARG_VALUE, ARG_STRING, ARG_MEMBERS };
 enum json_lexer { LEX_OUTSIDE, LEX_STRING, LEX_ESCAPE };
 /* Arguments in JSON, copied as they are written. */
 struct json_args {
-	/* reading the arguments, or a member to skip; arguments encoded in a JSON string; the
-	 * members of the object around them */
+	/* VALUE: in the arguments, or in a member to skip; STRING: in arguments encoded as a JSON
+	 * string; MEMBERS: between members of the object around the arguments */
 	enum arg_state state;
-	int skips; /* the value is of a member that is not used */
+	int skips; /* the value belongs to a member that is not used */
 	int begun; /* a byte of the value was read */
 	int depth; /* open braces and brackets */
 	enum json_lexer lexer;
@@ -72,13 +71,13 @@ struct json_args {
 enum tag_state { TAG_PARAM, TAG_TEXT, TAG_JSON };
 /* A tag for each parameter. */
 struct tag_args {
-	enum tag_state state; /* between parameters; in a value that is text; in one that is JSON */
-	int begun;            /* a parameter was read */
-	int at_start;         /* nothing of the value was read */
-	int framed;           /* the newline before the value was removed */
-	int cdata;            /* the value is in CDATA */
-	int depth;            /* open tags in a nested value */
-	int kinds;            /* VALUE_..., of the parameter's schema */
+	enum tag_state state;      /* between parameters; in a text value; in a JSON value */
+	int begun;                 /* a parameter was read */
+	int at_start;              /* nothing of the value was read */
+	int framed;                /* the newline before the value was removed */
+	int cdata;                 /* the value is in CDATA */
+	int depth;                 /* open tags in a nested value */
+	int kinds;                 /* VALUE_... bits of the parameter's schema */
 	const struct json *schema; /* of the parameter, or NULL */
 };
 
@@ -91,8 +90,7 @@ struct loose_args {
 	const char *quote;      /* TOKEN_STRING: the text that ends it */
 	int broken;             /* malformed: the rest is content */
 	int depth;
-	uint64_t object,
-		filled; /* a bit per level: it is an object; it has a member or an element */
+	uint64_t object, filled; /* bit per level: is an object; has a member or element */
 };
 
 /* How the arguments of a call are read: one row per kind. */
@@ -123,7 +121,7 @@ struct infer_reply {
 	enum reply_part part;
 	int fresh;     /* no content yet */
 	int thought;   /* reasoning has ended, or a call was read */
-	int again;     /* earlier reasoning: a newline separates the next piece from it */
+	int again;     /* reasoning was closed before: a newline separates the next piece */
 	int trim;      /* remove white space before the next text */
 	int after;     /* right after a call */
 	int list;      /* in a list of calls */
@@ -140,7 +138,7 @@ struct infer_reply {
 		struct tag_args tags;
 		struct loose_args loose;
 	} s;
-	struct buf value_end; /* TAGS: the text that ends the open value, NUL-terminated */
+	struct buf value_end; /* ARGS_TAGS: the text that ends the open value, NUL-terminated */
 	struct reply_call *calls;
 	size_t n_calls, cap_calls;
 	struct buf content, reasoning;
@@ -159,13 +157,13 @@ int reply_missing(const struct infer_reply *r); /* P_NEED, or P_NO at the end of
 int reply_literal(const struct infer_reply *r, size_t p, const char *s);
 int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m);
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m);
-/* White space, then one of the bytes of `want`; moves *p after it. */
+/* Match white space, then one byte of `want`; move *p after it. */
 int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want);
 int reply_is(const struct infer_reply *r, size_t p, size_t n, const char *s);
 int reply_tool(const struct infer_reply *r, size_t p, size_t n); /* index of the tool, or -1 */
-/* A JSON string of at most `most` bytes, whose opening quote is at p. */
+/* Match a JSON string of at most `most` bytes with its opening quote at p; set *end after it. */
 int reply_string_end(const struct infer_reply *r, size_t p, size_t most, size_t *end);
-/* "key": and the white space around it; moves *p to the value. */
+/* Match "key": and white space around it; set *key and *n to the key, move *p to the value. */
 int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *key, size_t *n);
 enum reply_key { KEY_OTHER, KEY_NAME, KEY_ARGUMENTS, KEY_ID };
 enum reply_key reply_key(const struct infer_reply *r, size_t p, size_t n);
@@ -178,13 +176,13 @@ int reply_header_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 /* args.c: begin the call of a mark; end the last call, and continue with text at `at` */
 void reply_call_begin(struct infer_reply *r, const struct reply_mark *m);
 void reply_call_end(struct infer_reply *r);
-void reply_escape(struct buf *to, const char *s, size_t n); /* as the inside of a JSON string */
+void reply_escape(struct buf *to, const char *s, size_t n); /* append, escaped for JSON */
 extern const struct reply_reader reply_tags, reply_loose;   /* tags.c, loose.c */
 /* loose.c: write a Python list or dictionary as JSON.  Returns 0, and writes nothing, if it is not
  * one. */
 int reply_loose_value(struct buf *to, const char *s, size_t n);
-/* tags.c: write a value that has no type of its own: as JSON if it is well formed and `kinds` allow
- * it, with Python's words and lists too; otherwise as a string. */
+/* tags.c: write an untyped value: as JSON if `kinds` admit JSON and it is well formed JSON, or
+ * Python's True, False, None or a list; otherwise as a string. */
 void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *s, size_t n);
 /* nested.c: write a value of nested tags as JSON.  Returns 0, and writes nothing, if malformed. */
 int reply_nested(struct infer_reply *r, struct buf *to, const char *s, size_t n);

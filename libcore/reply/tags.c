@@ -1,6 +1,6 @@
-/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON if the
- * schema of the tool or the tag says so and it is well formed; otherwise it is a string,
- * delivered as its bytes arrive. */
+/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON if the tag
+ * or the tool's schema requires it and it is well formed.  Otherwise it is a string, delivered as
+ * its bytes arrive. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -85,7 +85,7 @@ static int param_step(struct infer_reply *r)
 	r->base = r->at;
 	if (r->at == r->in.len)
 		return 0;
-	/* before parameters, because a name may begin with "/" */
+	/* tested before parameters, because a name may begin with "/" */
 	int over = reply_literal(r, r->at, r->f->tags_end);
 
 	if (over == P_NEED)
@@ -128,7 +128,7 @@ static int skip_start(struct infer_reply *r)
 	return 1;
 }
 
-/* Move `at` to the tag that ends the value: P_OK; or to where it may begin: P_NEED. */
+/* Move `at` to the tag that ends the value (P_OK), or to its possible beginning (P_NEED). */
 static int find_value_end(struct infer_reply *r)
 {
 	const char *close = value_close(r);
@@ -143,7 +143,7 @@ static int find_value_end(struct infer_reply *r)
 	}
 }
 
-/* Do the same for a value of nested tags, which ends at a closing tag outside all others. */
+/* The same for a value of nested tags, which ends at the closing tag outside all others. */
 static int find_nested_end(struct infer_reply *r)
 {
 	const char *nest = r->f->nest;
@@ -184,7 +184,7 @@ static int text_value_step(struct infer_reply *r)
 	int rc = r->at < r->in.len ? find_value_end(r) : P_NEED;
 	size_t to = r->at;
 
-	/* a newline may be the one that encloses the value */
+	/* the newline may enclose the value */
 	if (r->f->flags & DIALECT_NEWLINES && (rc != P_OK || r->s.tags.framed) && to > r->base &&
 	    r->in.at[to - 1] == '\n')
 		to--;

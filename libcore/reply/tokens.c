@@ -98,7 +98,7 @@ struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *promp
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
 	if (chat->calls->messages) {
-		/* white space before it is not compared */
+		/* skip the white space before the header */
 		*open = static_str(chat->calls->messages->reasoning +
 		                   reply_space((unsigned char)*chat->calls->messages->reasoning));
 		return static_str(chat->calls->messages->finished);
