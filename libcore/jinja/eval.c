@@ -120,7 +120,7 @@ static int float_op(struct pyrun *r, int op, double a, double b, struct pyval *o
 		x = a / b;
 		break;
 	case JT_IDIV:
-		TRY(py_spend(r, PY_STEP_DIGITS)); /* fmod takes a step for each bit */
+		TRY(py_spend(r, PY_STEP_DIGITS)); /* fmod computes the quotient bit by bit */
 		x = (a - float_mod(a, b)) / b;
 		x = x == 0 ? copysign(0, a / b) : floor(x) + (x - floor(x) > 0.5);
 		break;
@@ -424,7 +424,7 @@ int jinja_call(struct pyrun *r, struct pyval f, struct pycall *c, struct pyval *
 	}
 }
 
-/* JN_FILTER, JN_TEST */
+/* Evaluate a JN_FILTER or JN_TEST. */
 static int apply_filter(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
 	struct pycall c = { 0 };

@@ -41,7 +41,7 @@ int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct p
 {
 	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
-	return id ? set_variable(r, s, *id, v) : INFER_OK; /* no id: the template does not use it */
+	return id ? set_variable(r, s, *id, v) : INFER_OK; /* no id: an unused name */
 }
 
 static int unpack_values(struct pyrun *r, const struct jnode *target, struct pyval v)
@@ -92,7 +92,7 @@ static int capture_body(struct pyrun *r, const struct jnode *body, struct pyval 
 	return rc ? rc : pysb_done(&b, out);
 }
 
-/* capture_body with a scope of its own. */
+/* Do capture_body in a new scope. */
 static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);

@@ -30,7 +30,7 @@ static int f_attr(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_to_str(r, c->a[0], &name));
 	if (c->self.type != PY_DICT)
 		return py_attr(r, c->self, name, out);
-	TRY(py_dict(r, &v, PY_DICT, 0)); /* an empty dict: methods of a dict, not its items */
+	TRY(py_dict(r, &v, PY_DICT, 0)); /* an empty dict, so that only methods are found */
 	TRY(py_attr(r, v, name, out));
 	if (out->type == PY_METHOD)
 		out->method->self = c->self;
@@ -294,7 +294,7 @@ static double round_decimal(double f, int digits)
 {
 	char s[400];
 
-	/* the number has no digits there */
+	/* the number has no digits at that place */
 	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))
 		return f;
 	if (digits < 0) {

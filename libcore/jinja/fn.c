@@ -116,7 +116,7 @@ static int g_strftime(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_spend(r, PY_STEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;
-		/* a time without a zone gives nothing */
+		/* the time has no zone: nothing is written */
 		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {
 			i++;
 			continue;

@@ -19,22 +19,22 @@ enum jinja_flag { JINJA_MUTABLE = 1 << 0 };
 
 struct jinja_options {
 	/* Limit of steps, about 50 ns each: a node evaluated, an item visited, some bytes copied.
-	 * 0: 2 million and 2000 for each value of the context, at most 20 million. */
+	 * 0: 2 million + 2000 for each value of the context, at most 20 million. */
 	uint64_t steps;
 	uint64_t *used; /* NULL, or out: steps taken */
-	/* Limit of the thread's processor time; 0: 10,000. Known templates reach that of steps
+	/* Limit of the thread's processor time; 0: 10,000. Known templates reach the limit of steps
 	 * first. */
 	int64_t cpu_ms;
 	size_t bytes; /* limit of all strings and lists made, and the output; 0: 64 MiB */
-	int *spent;   /* NULL, or set to 1 if INFER_ENOMEM means that this limit was reached */
+	int *spent;   /* NULL, or set to 1 if `bytes` is why INFER_ENOMEM is returned */
 	/* Limit of nested evaluations; 0: 1000; at most 4000; less if the thread's stack is
 	 * small. */
 	int depth;
 	uint32_t flags; /* enum jinja_flag */
 	int64_t now;    /* seconds since 1970-01-01 00:00 of the local clock, for strftime_now */
 	/* NULL, or names of members, NULL at the end. A string of the context under such a name
-	 * counts as text of the template: any string at the top, below it only a word of lower case
-	 * letters and "_", such as a role. */
+	 * counts as text of the template: at the top level any string, below it only a word of
+	 * lower case letters and "_", such as a role. */
 	const char *const *trusted;
 	/* NULL, or objects with more variables. They override the context; the second overrides the
 	 * first. */
@@ -48,7 +48,7 @@ struct jinja_options {
 int jinja_compile(struct jinja **out, const char *src, size_t n, const char *name,
                   infer_error *err);
 void jinja_free(struct jinja *t);
-/* True if the template contains this name. */
+/* True if the template uses this name. */
 int jinja_asks(const struct jinja *t, const char *name);
 
 /* Append the rendered text to `out`; on failure both buffers are unchanged.

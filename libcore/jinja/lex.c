@@ -112,7 +112,7 @@ static int lex_text(struct lex *l, size_t tag, char sign, int lstrip)
 	return INFER_OK;
 }
 
-/* Match the end of a block or comment at `at`: a sign, `close`, and the white space that it
+/* Match the end of a block or comment at `at`: a sign, `close`, and the white space that the sign
  * removes. Returns the offset after them, or 0. */
 static size_t close_tag(const struct lex *l, size_t at, const char *close, int newline)
 {

@@ -63,8 +63,8 @@ int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out)
 	return 1;
 }
 
-/* Return the number of items. A loop with a condition, or over an iterator, is read to its end for
- * it. */
+/* Return the number of items. To count a loop with a condition, or over an iterator, read it to its
+ * end. */
 static int loop_length(struct pyrun *r, struct jloop *l, int64_t *n)
 {
 	struct pyval rest, v;

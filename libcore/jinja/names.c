@@ -1,6 +1,6 @@
-/* jinja/names.c - find the block that owns each name. Jinja does so before it renders: a block owns
- * the names that it sets, from its beginning. If no outer block has the name, and nothing reads it
- * before it is set, it is undefined until then, even if the context has it. */
+/* jinja/names.c - find the block that owns each name. As in Jinja, a block owns the names that it
+ * sets, from its beginning. Unless an outer block owns the name, or it is read before it is set, it
+ * is undefined until it is set, even if the context has it. */
 #include "jinja/node.h"
 #include "base/err.h"
 
@@ -12,14 +12,14 @@ struct known {
 };
 
 struct block {
-	struct known *known;  /* names that it owns, removed at its end */
+	struct known *known;  /* names that the block owns, removed at its end */
 	uint32_t *unset, cap; /* becomes jnode.unset */
 };
 
 struct scan {
 	struct jinja *t;
 	struct arena a;
-	uint32_t *level; /* [names] depth of the innermost block that owns it; 0: none */
+	uint32_t *level; /* [names] depth of the innermost block that owns the name; 0: none */
 	uint32_t depth;
 	int branches; /* nesting of {% if %} in this block */
 	struct block *b;
@@ -58,8 +58,8 @@ static int add_unset(struct scan *s, uint32_t id)
 	return INFER_OK;
 }
 
-/* A name that only a branch of an `if` sets is not unset: if the branch is not taken, its value is
- * that of the context. */
+/* Make the block own a name that it sets. A name first set in a branch of an `if` is not unset: if
+ * the branch is not taken, it has the context's value. */
 static int store_target(struct scan *s, uint32_t id)
 {
 	int is_new = !s->level[id];
@@ -70,8 +70,8 @@ static int store_target(struct scan *s, uint32_t id)
 	return is_new && !s->branches ? add_unset(s, id) : INFER_OK;
 }
 
-/* Collect the names that an expression reads. A chain of operators is nested in child a, so that
- * child is handled by a loop. */
+/* Collect the names that an expression reads. A chain of operators is nested in child a, so a loop
+ * follows that child. */
 static int read_names(struct scan *s, const struct jnode *n)
 {
 	for (; n; n = n->a) {
@@ -232,7 +232,7 @@ static int visit_inner(struct scan *s, const struct jnode *n)
 
 enum { UNUSED, IS_READ, IS_SET };
 
-/* Find the first use of the name in an expression or a target. */
+/* Find the first use of a name in an expression or a target. */
 static int use_name(const struct jnode *n, uint32_t id, int as)
 {
 	int found = UNUSED;
@@ -264,7 +264,7 @@ static int use_names(struct jnode *const *list, uint32_t n, uint32_t step, uint3
 	return found;
 }
 
-/* Find it in a statement and its contents, in the order in which Jinja visits them. */
+/* Find the first use of a name in a statement and its contents, in the order of Jinja's visits. */
 static int first_use(const struct jnode *n, uint32_t id)
 {
 	int found = UNUSED;

@@ -43,7 +43,7 @@ enum jtok_kind {
 	JT_COMMA,
 	JT_SEMI,
 	JT_IN,
-	JT_NOT_IN /* operators of comparisons, not tokens */
+	JT_NOT_IN /* JT_IN, JT_NOT_IN: comparison operators, not tokens */
 };
 struct jtok {
 	uint8_t kind;
@@ -98,12 +98,12 @@ enum jnode_kind {
 enum { JM_VARARGS = 1, JM_KWARGS = 2, JM_CALLER = 4 };
 
 struct jargs {
-	struct jnode **pos, **kw;  /* kw: values */
-	const struct pystr **name; /* [nkw] */
+	struct jnode **pos, **kw;  /* positional; values of keywords */
+	const struct pystr **name; /* [nkw] keywords */
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
 };
-/* The functions of parse.c and expr.c that create a kind document its children. */
+/* A node. The functions in parse.c and expr.c that create a kind document its children. */
 struct jnode {
 	uint8_t kind;
 	union {
@@ -119,7 +119,8 @@ struct jnode {
 	const struct pyfn *fn;
 	struct jargs *args;
 	struct pyval val;
-	/* the body of a block: ids of names that are undefined at its beginning; [0]: how many */
+	/* the body of a block: ids of names that are undefined at its beginning; [0]: their
+	 * number */
 	uint32_t *unset;
 };
 
@@ -130,7 +131,7 @@ struct jinja {
 	struct jnode *root;
 	const char *src; /* [len] with newlines \n */
 	size_t len;
-	int has_self; /* the template has `self` */
+	int has_self; /* the template uses `self` */
 };
 
 /* lex.c: split the template into tokens, in its arena.   INFER_EFORMAT, INFER_ENOMEM */

@@ -95,7 +95,7 @@ int jparse_expect(struct jparse *p, enum jtok_kind kind, const char *what)
 
 int jparse_push(struct jparse *p, struct jnode ***list, uint32_t *n, struct jnode *x)
 {
-	if (!(*n & (*n - 1))) { /* full: 0, 1, 2, 4, 8, ... */
+	if (!(*n & (*n - 1))) { /* full: the capacity is 0 or a power of two */
 		struct jnode **to = arena_alloc(&p->t->arena, *n ? (size_t)*n * 2 : 1, sizeof *to);
 		if (!to)
 			return jparse_nomem(p) == NULL;

@@ -7,7 +7,7 @@
 
 struct jparse {
 	struct jinja *t;
-	const struct jtok *tok; /* the current one */
+	const struct jtok *tok; /* the current token */
 	infer_error *err;
 	int rc, depth;
 	int soft;  /* > 0: an unknown filter or test fails only when it is evaluated */
@@ -23,8 +23,7 @@ struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
 /* Return the id of a name, which is added if it is new. */
 uint32_t jparse_id(struct jparse *p, const char *s, size_t n);
 const struct pystr *jparse_str(struct jparse *p, const char *s, size_t n);
-int jparse_is(const struct jparse *p, const char *name); /* whether the current token is this
-                                                          * name */
+int jparse_is(const struct jparse *p, const char *name); /* true if `name` is current */
 /* Skip the current token if it is this name; returns 1 if it was. */
 int jparse_skip(struct jparse *p, const char *name);
 /* Skip a token of this kind and return 0, or fail ("expected `what`") and return 1. */
@@ -32,8 +31,8 @@ int jparse_expect(struct jparse *p, enum jtok_kind kind, const char *what);
 struct jnode *jparse_expr(struct jparse *p);
 enum { JTUPLE_NO_IF = 1, JTUPLE_TO_IN = 2, JTUPLE_TO_RECURSIVE = 4, JTUPLE_PARENS = 8 };
 struct jnode *jparse_tuple(struct jparse *p, int how);
-struct jnode *jparse_target(struct jparse *p, int to_in); /* to_in: the target of a loop; else of
-                                                           * set */
+/* Parse a target: of a loop if to_in, otherwise of set. */
+struct jnode *jparse_target(struct jparse *p, int to_in);
 struct jnode *jparse_filters(struct jparse *p, struct jnode *on, int inline_);
 struct jnode *jparse_primary(struct jparse *p);
 /* Append x to a list in the template's arena. Returns 1 on failure. */

@@ -15,7 +15,7 @@ struct jscope {
 		struct pyval v;
 	} * at;
 	uint32_t n, cap;
-	int kept; /* a macro refers to it, so it is not reused */
+	int kept; /* a macro refers to the scope, so it is not reused */
 };
 struct jmacro {
 	const struct jnode *node;
@@ -23,7 +23,7 @@ struct jmacro {
 	struct pyval caller_of;
 };
 
-/* The state of one rendering besides struct pyrun. */
+/* The state of one rendering, in addition to struct pyrun. */
 struct jrender {
 	const struct jinja *t;
 	int64_t now;
@@ -43,7 +43,7 @@ extern const struct pyfn jinja_filters[], jinja_seq_filters[], jinja_tests[], ji
 /* Call any callable value. */
 int jinja_call(struct pyrun *r, struct pyval f, struct pycall *c, struct pyval *out);
 int jinja_macro(struct pyrun *r, struct jmacro *m, struct pycall *c, struct pyval *out);
-/* a op b; op: enum jtok_kind */
+/* Set *out to a op b; op: enum jtok_kind. */
 int jinja_binary(struct pyrun *r, int op, struct pyval a, struct pyval b, struct pyval *out);
 
 /* ---- seq.c: generators ---- */
@@ -62,7 +62,7 @@ int jgen_next(struct pyrun *r, struct jgen *g, struct pyval *out);
 struct jloop {
 	struct pyiter it;
 	const struct jnode *node;
-	struct jscope *scope; /* that contains the loop */
+	struct jscope *scope; /* the scope that contains the loop */
 	/* rest: list of items that were read ahead, because the length was requested */
 	struct pyval cur, prev, next, changed, rest;
 	size_t i, rest_at;
@@ -70,7 +70,7 @@ struct jloop {
 	int depth0, has_next; /* has_next: -1 unknown */
 	int count;
 };
-/* pyiter_next, an attribute, a call (of a recursive loop) of `loop` */
+/* The variable `loop`: pyiter_next, an attribute, a call (recursive loops) */
 int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out);
 int jloop_attr(struct pyrun *r, struct jloop *l, const struct pystr *name, struct pyval *out);
 int jloop_call(struct pyrun *r, struct jloop *l, struct pycall *c, struct pyval *out);

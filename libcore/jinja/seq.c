@@ -203,7 +203,7 @@ static int make_generator(struct pyrun *r, struct pycall *c, struct pyval *out, 
 	g->args = *c;
 	g->negate = negate;
 	g->attr = attr;
-	if (c->n) { /* copy: the original may be on the stack of the caller */
+	if (c->n) { /* copy the arguments: they may be on the caller's stack */
 		g->args.pos = py_alloc(r, c->n, sizeof *c->pos);
 		if (!g->args.pos)
 			return r->rc;
@@ -426,7 +426,7 @@ static int s_groupby(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_list(r, out, PY_LIST, 0));
 	for (size_t i = 0; i < d.n && !r->rc; i++) {
 		if (!i || !py_eq(r, d.at[i].k, d.at[i - 1].k)) {
-			/* the key of the group's first item, in its case */
+			/* the group's key is that of its first item, with case */
 			TRY(get_attribute(r, d.at[i].v, c->a[0], c->a[1], &key));
 			TRY(py_list(r, &group, PY_TUPLE, 2));
 			group.l->group = 1;
@@ -453,7 +453,7 @@ static int s_reverse(struct pyrun *r, struct pycall *c, struct pyval *out)
 		list.l->at[i] = list.l->at[n - 1 - i];
 		list.l->at[n - 1 - i] = v;
 	}
-	if (c->self.type == PY_GEN) { /* it was converted to a list and stays one */
+	if (c->self.type == PY_GEN) { /* a generator was converted to a list, which is returned */
 		*out = list;
 		return r->rc;
 	}

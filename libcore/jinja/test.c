@@ -63,7 +63,7 @@ static int t_ge(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return compare_self(r, c, ">=", out);
 }
 
-/* self % n == rest */
+/* Set *out to self % n == rest. */
 static int is_divisible(struct pyrun *r, struct pycall *c, int64_t n, int64_t rest,
                         struct pyval *out)
 {
