@@ -22,7 +22,7 @@ static int set_failure(struct pyrun *r, int code, const char *fmt, va_list ap)
 	for (char *p = s; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
-	s[utf8_check(s, strlen(s))] = 0; /* drop a character that was cut */
+	s[utf8_check(s, strlen(s))] = 0; /* drop an incomplete last character */
 	return r->rc = err_set(r->err, code, "%s: line %d: %s", r->name, r->line, s);
 }
 
@@ -96,7 +96,8 @@ static size_t stack_used(const struct pyrun *r)
 	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
 }
 
-/* Ask the system how much of the stack is left, and raise r->stack_most by it less a reserve. */
+/* Ask the system how much of the stack is left, and set r->stack_most to all of it but a
+ * reserve. */
 static int extend_stack_limit(struct pyrun *r)
 {
 	/* for functions that nest without py_enter: formatting a number, sorting */

@@ -9,8 +9,8 @@ struct pyrun;
 /* Fail with INFER_EFORMAT, "name: line N: " and the message, unless the run has failed; returns
  * r->rc. */
 int py_fail(struct pyrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-/* A step takes about 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
- * string. */
+/* A step takes about 50 ns: a node evaluated, an item visited, a value made, or the bytes of a
+ * string below. */
 enum {
 	PY_STEP_COPY = 128, /* bytes copied or compared */
 	PY_STEP_LOOK = 32,  /* bytes examined one by one */

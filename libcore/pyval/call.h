@@ -40,7 +40,7 @@ int py_tojson(struct pyrun *r, struct pycall *c, struct pyval *out); /* json.dum
 /* s % args */
 int py_percent(struct pyrun *r, const struct pystr *s, struct pyval args, struct pyval *out);
 
-/* Append a pair, for one step, without a search for the key: d may be a list of keys and items. */
+/* Append a pair in one step, without searching for its key, so that d may have equal keys. */
 int pydict_add(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v);
 /* Sort the pairs by key, stably; down: descending, also stably. */
 int pydict_sort(struct pyrun *r, struct pydict *d, int down);

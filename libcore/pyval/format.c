@@ -52,7 +52,7 @@ static void pad_to_width(struct pysb *b, const struct spec *f, const struct pyst
 	pysb_fill(b, fill, more - left);
 }
 
-/* Format a number into s by f->type. Returns 1 if the type is not one for this number. */
+/* Format a number into s by f->type. Returns 1 if f->type is invalid for this number. */
 static int format_number(struct pyrun *r, const struct spec *f, struct pyval v, char *s, size_t cap)
 {
 	char fmt[16], *at = s;
@@ -424,8 +424,8 @@ static int put_field(struct field *f, struct pysb *b, struct pyval v, const stru
 
 static int format_fields(struct field *f, struct pysb *b, const struct pystr *s);
 
-/* Append the replacement of {name!r:spec}. *i: after the opening brace; set to after the closing
- * one. */
+/* Append the replacement of {name!r:spec}. *i: offset after the opening brace, set to that after
+ * the closing one. */
 static int format_replacement(struct field *f, struct pysb *b, const struct pystr *s, size_t *i)
 {
 	size_t from = *i, end = from, nest = 1, name, spec;

@@ -186,7 +186,7 @@ static int m_count(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-/* startswith, or endswith if `end`, of a string or of any of a tuple. */
+/* str.startswith, or endswith if `end`, for one affix or a tuple of affixes. */
 static int has_affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
 {
 	struct pyval one = c->a[0];

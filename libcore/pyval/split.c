@@ -47,7 +47,7 @@ static int split_space(struct pyrun *r, const struct pystr *s, int64_t most, str
 	}
 }
 
-/* Split from the right; the last piece is the first in the list. */
+/* Split from the right; append the pieces last to first. */
 static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, struct pyval list)
 {
 	struct pyval words;
@@ -59,7 +59,7 @@ static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, st
 		TRY(py_push(r, list, words.l->at[--n]));
 	if (!n)
 		return r->rc;
-	/* the rest up to the end of word n, with leading white space */
+	/* the rest: all text up to the end of word n, with leading white space */
 	const struct pystr *last = words.l->at[n - 1].s;
 	return push_sub(r, list, s, 0, (size_t)(last->at - s->at) + last->len);
 }

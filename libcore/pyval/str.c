@@ -40,7 +40,7 @@ static int grow_builder(struct pysb *b, size_t more)
 }
 
 /* Make room for n more bytes of this origin. Start to record the origin of each byte if it differs
- * from that of the bytes before. */
+ * from that of earlier bytes. */
 static int reserve_bytes(struct pysb *b, size_t n, enum py_origin from)
 {
 	if (n > b->cap - b->len && grow_builder(b, n))
@@ -96,7 +96,7 @@ void pysb_fill(struct pysb *b, const struct pystr *s, size_t times)
 		n = SIZE_MAX / 2;
 	if (!n || reserve_bytes(b, n, s->from))
 		return;
-	/* append what was appended so far, twice as much each time */
+	/* copy what was appended so far, doubling it each time */
 	for (size_t done = 0, part; done < n; done += part) {
 		part = !done ? s->len : n - done < done ? n - done : done;
 		memcpy(b->at + b->len, done ? b->at + b->len - done : s->at, part);
@@ -336,7 +336,7 @@ static void repr_str(struct pysb *b, const struct pystr *s)
 	if (s->safe)
 		pysb_lit(b, "Markup(");
 	pysb_lit(b, quote);
-	size_t plain = 0; /* start of the characters that need no escape */
+	size_t plain = 0; /* start of the pending characters that need no escape */
 	for (size_t i = 0, next; i < s->len && !b->r->rc; i = next) {
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
 		if (cp != (unsigned char)quote[0] && cp != '\\' && is_printable(cp))

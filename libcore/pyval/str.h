@@ -34,9 +34,9 @@ static inline enum py_origin pystr_origin(const struct pystr *s, size_t at)
 	return s->from == PY_FROM_MIXED ? (enum py_origin)s->mask[at] : (enum py_origin)s->from;
 }
 
-/* int(s, base). Returns 0, 1 if s is not an integer, or the code of the run. */
+/* int(s, base). Returns 0; 1 if s is not an integer; or the code of the run. */
 int pystr_int(struct pyrun *r, const struct pystr *s, int base, int64_t *v);
-int pystr_float(struct pyrun *r, const struct pystr *s, double *f); /* float(s); likewise */
+int pystr_float(struct pyrun *r, const struct pystr *s, double *f); /* float(s), returns likewise */
 
 /* Iteration, as Python's iter() and next(). */
 struct pyiter {

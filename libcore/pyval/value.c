@@ -114,8 +114,8 @@ int py_undef_fail(struct pyrun *r, struct pyval v)
 
 /* ---- from JSON ---- */
 
-/* True for a word such as a role: not a special token by itself, but it may be part of one whose
- * other characters are in the template. */
+/* True for a word such as a role. By itself it is not a special token, but with characters of the
+ * template it may form one. */
 static int is_lower_word(const char *s, size_t n)
 {
 	if (n > 32)
@@ -134,7 +134,7 @@ static int is_trusted(const struct pyrun *r, const struct json *j, int top)
 	return 0;
 }
 
-/* Convert one value. A list or dict is empty, with room for its items. */
+/* Convert one value. A list or dict is created empty, with room for its items. */
 static int from_json_value(struct pyrun *r, struct pyval *out, const struct json *j, int top)
 {
 	switch ((enum json_kind)j->kind) {
@@ -181,7 +181,7 @@ static int append_slot(struct pyrun *r, struct pyval in, const struct json *j, s
 	return INFER_OK;
 }
 
-/* One level of nesting. down: allocated for an earlier value. */
+/* One level of nesting. down: the inner level, if an earlier value needed one. */
 struct level {
 	struct level *up, *down;
 	const struct json *next;

@@ -82,11 +82,12 @@ struct pyview {
 	struct pydict *d;
 	enum py_view what;
 };
-/* An undefined value: owner.name, the variable `name`, or another reason. */
+/* An undefined value: the attribute owner.name; without owner, the variable `name`; or see
+ * `why`. */
 struct pyundef {
 	const char *owner;
 	const struct pystr *name;
-	const char *why; /* NULL, or the whole message */
+	const char *why; /* NULL, or the whole error message */
 };
 struct pymethod {
 	struct pyval self;
@@ -97,10 +98,11 @@ struct pyrun;
 
 /* Operations on values that the renderer creates. */
 struct pyhost {
-	/* Set *out to the next item of a generator or a loop: 1; 0: the end, or r->rc is set */
+	/* Set *out to the next item of a generator or a loop. Returns 1; 0 at the end, or if r->rc
+	 * is set */
 	int (*next)(struct pyrun *r, struct pyval v, struct pyval *out);
-	/* Attribute of a loop or a macro: returns 1 and *out, or 0 if there is none or r->rc is
-	 * set. */
+	/* Set *out to an attribute of a loop or a macro. Returns 1; 0 if there is none, or if r->rc
+	 * is set. */
 	int (*attr)(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out);
 	const struct pystr *(*macro_name)(struct pyval macro);
 };
@@ -117,7 +119,7 @@ struct pyrun {
 	uint64_t clock_step; /* the step at which the clock is read next */
 	int64_t until_ns;    /* time limit, by clock_thread_ns */
 	uint64_t steps, steps_max,
-		steps_more;             /* more: added to max for each value of the context */
+		steps_more;             /* more: added to steps_max for each value of the context */
 	int depth, depth_max, line, rc; /* rc: code of the first failure; sticky */
 	const char *stack;              /* address of the stack at the start of the run */
 	size_t stack_most;              /* bytes by which it may grow */
@@ -154,20 +156,20 @@ int py_dict(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap);
  * NULL; or one with a message of its own. owner, *name and why are not copied. */
 int py_undef(struct pyrun *r, struct pyval *out, const char *owner, const struct pystr *name);
 int py_undef_why(struct pyrun *r, struct pyval *out, const char *why);
-int py_undef_fail(struct pyrun *r, struct pyval v); /* fail as a use of v does */
+int py_undef_fail(struct pyrun *r, struct pyval v); /* fail with the error of using v */
 int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const struct pystr *b);
 /* Return the byte offset of the first occurrence of `what` in s[from .. to), or SIZE_MAX: there is
  * none, or r->rc is set. from <= to <= s->len */
 size_t pystr_find(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                   const struct pystr *what);
-/* Return that of the last occurrence, likewise. */
+/* Return the offset of the last occurrence, likewise. */
 size_t pystr_rfind(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                    const struct pystr *what);
 /* Escape HTML, unless s is safe; the result is safe. */
 int py_escape(struct pyrun *r, struct pyval *out, const struct pystr *s);
 /* Convert JSON; strings share the bytes of j, which must outlive the run. Their origin is the
- * context. The origin is the template if the key is in r->trusted, for any string at the top, and
- * below it for words of lower case letters and "_". */
+ * context; if the key is in r->trusted, the origin of any string at the top level, and below it of
+ * words of lower case letters and "_", is the template. */
 int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j);
 
 const char *py_type_name(struct pyval v);                   /* Python's name of the type; static */
@@ -178,9 +180,9 @@ int py_eq(struct pyrun *r, struct pyval a, struct pyval b); /* a == b: 0 or 1; f
 int py_cmp(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign);
 int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes); /* item in where */
 int py_len(struct pyrun *r, struct pyval v, size_t *n);                      /* len(v) */
-size_t py_chars(struct pyrun *r, const struct pystr *s); /* code points, even if r->rc gets set */
+size_t py_chars(struct pyrun *r, const struct pystr *s); /* code points, also on failure */
 
-/* Find the index of a key, or d->n. An unhashable key fails. */
+/* Set *at to the index of a key, or to d->n if absent. Fails if the key is unhashable. */
 int pydict_find(struct pyrun *r, const struct pydict *d, struct pyval key, size_t *at);
 /* Set d[key] = v. */
 int pydict_put(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v);
