@@ -1,22 +1,24 @@
 /* backend/cuda/attn.cuh (private) - attention over pages by mma: fragments, products and sums that
- * all kernels of attn*.cu share, so that they have the same bits.
+ * the kernels of attn*.cu share, so that they give the same bits.
  *
  * A row attends to positions lo <= p < end.  Positions are divided into splits of GPU_SPLIT from
- * position 0, a split into pages.  In a split the pages with such positions are added in ascending
- * order:
+ * position 0, a split into pages.  The pages of a split are added in ascending order, starting from
+ * M = -inf, L = 0, O = 0:
  *   s[p] = (q . k[p]) scale, capped;  -inf outside lo <= p < end
- *   M' = max(M, max s)               from M = -inf; with sinks, in the first split: M = sink, L = 1
+ *   M' = max(M, max s)               with sinks the first split starts from M = sink, L = 1
  *   w[p] = exp(s[p] - M')            a = exp(M - M')
  *   L' = fma(L, a, sum of w)
  *   O' = O a + sum of w[p] v[p]
- * The result is (m, l, o) of the split.  Splits are joined ascending, from M = -inf, L = 0, O = 0:
+ * The result of the split is (m, l, o) = (M, L, O).  Splits are merged in ascending order, from
+ * M = -inf, L = 0, O = 0:
  *   M' = max(M, m)  a = exp(M - M')  b = exp(m - M')  L' = fma(l, b, L a)  O' = fma(o, b, O a)
  * and y = O (1 / L).  exp is v_exp_weight of kern/tmpl/fmath.h.
  *
  * By mma.m16n8k16: 16 rows as A, f32 sums.  q of each row is scaled by a power of two, w as shown
- * below.  Both become sums of two f16 terms, hi and lo; each step adds hi, then lo.  The sum of w
- * of a page: the 8 of a lane ascending, then lanes t and t + 1, then t and t + 2.
- *   F16         w 2^15
+ * below.  Both are split into two f16 terms, hi + lo; each mma step adds the product with hi, then
+ * with lo.  The sum of w of a page adds the 8 of a lane in ascending order, then lanes t and t + 1,
+ * then t and t + 2.
+ *   F16         w times 2^15
  *   Q8_0, Q4_0  K: each unit from +0, then s = fma(d[p], unit, s).  V: w[p] d[p] times a power of
  *               two for each row, page and unit; then o = fma(unit, its inverse, o)
  *
@@ -28,8 +30,8 @@
 
 /* ---- fragments of a unit of K or V ---- */
 
-struct attn_global {         /* reads pages in global memory; attn_local: in shared memory */
-	enum { UNROLL = 4 }; /* units of K in flight */
+struct attn_global {         /* reads pages in global memory; attn_local: in shared */
+	enum { UNROLL = 4 }; /* units of K loaded at once */
 	GPU_FN uint4 get(const void *p) { return load16_written(p); }
 };
 struct attn_local {
@@ -55,8 +57,8 @@ GPU_FN uint32_t attn_word(uint4 v, int i)
 {
 	return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
 }
-/* Convert four codes of a byte each, 2 u + h, minus the bias of the cache (KV_BIAS8, KV_BIAS4), to
- * f16. */
+/* Convert the four codes in the bytes of `codes` to f16, less the bias of the cache `less`
+ * (KV_BIAS8, KV_BIAS4).  Byte 2 u + h becomes half h of b[u]. */
 GPU_FN void attn_codes(uint32_t b[2], uint32_t codes, int less)
 {
 	uint32_t size = 0x6400, off = (size + (uint32_t)less) * 0x10001; /* 1024 + code as f16 */
@@ -64,7 +66,7 @@ GPU_FN void attn_codes(uint32_t b[2], uint32_t codes, int less)
 	b[0] = attn_sub(__byte_perm(codes, size >> 8, 0x4140), off);
 	b[1] = attn_sub(__byte_perm(codes, size >> 8, 0x4342), off);
 }
-/* Set the B registers of tile i, step s; V 1: of V. */
+/* Set the B registers of tile i, step s.  V 0: of K, 1: of V. */
 template <int TYPE, int V>
 GPU_FN void attn_fragment(uint32_t b[2], const attn_raw<TYPE> &r, int i, int s)
 {
@@ -91,7 +93,7 @@ template <class MEM> GPU_FN void attn_scales(float d[ATTN_OWN], const unsigned c
 
 /* ---- q ---- */
 
-/* Store the two terms of one scaled number of q at its place in the fragments. */
+/* Store the two terms of x, element d of a unit of q in row m, in the fragments. */
 GPU_FN void attn_put_q(uint16_t *q, int m, int unit, int d, float x)
 {
 	int t = d / 8, s = d % 8 / 4, u = d % 4 / 2, i = d % 2;
@@ -116,8 +118,8 @@ GPU_FN void attn_largest(uint32_t most[ATTN_STAGED], const float *const x[ATTN_S
 			most[i] = size > most[i] ? size : most[i];
 		}
 }
-/* Store rows m ... m + 3 of q, x [dk] each (NULL: zeros), as fragments, by a warp.  Sets factor to
- * scale / the power of two of the row. */
+/* Store rows m ... m + 3 of q as fragments, by one warp.  x: the rows, [dk] each; NULL: zeros.
+ * Sets factor to scale / (power of two of the row). */
 GPU_FN void attn_stage_q(uint16_t *q, int m, const float *const x[ATTN_STAGED],
                          float factor[ATTN_STAGED], int dk, float scale)
 {
@@ -145,7 +147,7 @@ GPU_FN void attn_stage_q(uint16_t *q, int m, const float *const x[ATTN_STAGED],
 
 /* ---- products ---- */
 
-/* c += q K of one unit */
+/* c += q K over one unit of dimensions */
 template <int TYPE>
 GPU_FN void attn_multiply_k(float c[4][4], const uint4 *q, const attn_raw<TYPE> &k, int lane)
 {
@@ -165,7 +167,7 @@ GPU_FN void attn_multiply_k(float c[4][4], const uint4 *q, const attn_raw<TYPE> 
 			}
 		}
 }
-/* s = fma(d, c, s) over a lane's positions */
+/* s = fma(d, c, s) for a lane's positions */
 GPU_FN void attn_scale_k(float s[2][ATTN_OWN], float c[4][4], const float d[ATTN_OWN])
 {
 #pragma unroll
@@ -174,7 +176,7 @@ GPU_FN void attn_scale_k(float s[2][ATTN_OWN], float c[4][4], const float d[ATTN
 		for (int r = 0; r < 2; r++)
 			s[r][e] = fmaf(d[e], c[e / 2][2 * r + e % 2], s[r][e]);
 }
-/* Set s to q . k, without the scale, of rows g and g + 8 and a lane's positions of a page. */
+/* Set s to the unscaled q . k for rows g and g + 8 and the lane's positions of a page. */
 template <int TYPE, class MEM>
 GPU_FN void attn_dot(float s[2][ATTN_OWN], const uint4 *q, const unsigned char *k, int units,
                      int lane)
@@ -206,8 +208,8 @@ GPU_FN void attn_dot(float s[2][ATTN_OWN], const uint4 *q, const unsigned char *
 		s[1][e] = c[e / 2][2 + e % 2];
 	}
 }
-/* Apply attn_cap to eight numbers.  The array rotates, so that the loop is not unrolled: the code
- * of tanh is long. */
+/* Apply attn_cap to eight numbers.  The array is rotated instead of indexed, so the loop need not
+ * be unrolled: the code of tanh is long. */
 GPU_FN void attn_cap_all(float s[ATTN_OWN], float cap)
 {
 #pragma unroll 1
@@ -220,8 +222,8 @@ GPU_FN void attn_cap_all(float s[ATTN_OWN], float cap)
 		s[ATTN_OWN - 1] = x;
 	}
 }
-/* Turn the dot products of one row into scores; -inf for positions that it does not attend to.
- * Returns their maximum over the page.  pos: the lane's first position. */
+/* Turn the dot products of one row into scores: -inf at positions outside `see`.  Returns the
+ * maximum score of the page.  pos: the lane's first position. */
 GPU_FN float attn_score(float s[ATTN_OWN], int pos, attn_span see, float factor, float cap)
 {
 	float most = ATTN_NONE;
@@ -240,7 +242,7 @@ GPU_FN float attn_score(float s[ATTN_OWN], int pos, attn_span see, float factor,
 		most = fmaxf(most, s[e]);
 	return attn_max4(most);
 }
-/* Replace the scores by weights relative to m.  Returns their sum over the page. */
+/* Replace the scores s by weights exp(s - m).  Returns the sum of the weights over the page. */
 GPU_FN float attn_weigh(float s[ATTN_OWN], float m)
 {
 	float sum = 0;
@@ -253,7 +255,7 @@ GPU_FN float attn_weigh(float s[ATTN_OWN], float m)
 	return attn_sum4(sum);
 }
 
-/* Store the two terms of the weights of row g + 8 r, times by, as A: a[term][step]. */
+/* Store the weights of row g + 8 r times `by`, split into two terms, as A: a[term][step]. */
 GPU_FN void attn_cut_row(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[ATTN_OWN], float by,
                          int r)
 {
@@ -264,13 +266,13 @@ GPU_FN void attn_cut_row(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[AT
 		attn_terms(&a[0][s][j], &a[1][s][j], w[2 * i] * by, w[2 * i + 1] * by);
 	}
 }
-/* Store the weights of both rows for a cache of F16. */
+/* Store the weights of rows g and g + 8 as A, for an F16 cache. */
 GPU_FN void attn_cut_weights(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[2][ATTN_OWN])
 {
 	attn_cut_row(a, w[0], (float)ATTN_ONE, 0);
 	attn_cut_row(a, w[1], (float)ATTN_ONE, 1);
 }
-/* o += w V of one unit: 32 dimensions */
+/* o += w V over one unit of 32 dimensions */
 template <int TYPE>
 GPU_FN void attn_multiply_v(float o[4][4], const uint32_t a[ATTN_TERMS][ATTN_STEPS][4],
                             const attn_raw<TYPE> &v)
@@ -287,8 +289,8 @@ GPU_FN void attn_multiply_v(float o[4][4], const uint32_t a[ATTN_TERMS][ATTN_STE
 				mma_f16(o[i], a[term][s], b);
 			}
 }
-/* Clear V at positions outside `see`: they may be NaN, and 0 NaN is NaN.  Codes of Q8_0 and Q4_0
- * are never NaN.  from: first position of the page. */
+/* Set V to 0 at positions outside `see`: it may be NaN there, and 0 * NaN is NaN.  Not needed for
+ * codes of Q8_0 and Q4_0. from: first position of the page. */
 template <int TYPE>
 GPU_FN void attn_clear_edge(attn_raw<TYPE> *v, int from, int lane, attn_span see)
 {
@@ -313,7 +315,8 @@ GPU_FN void attn_clear_edge(attn_raw<TYPE> *v, int from, int lane, attn_span see
 		}
 	}
 }
-/* Store w d, scaled by a power of two, as A.  back: its inverse for rows g and g + 8. */
+/* Store w d as A, scaled by a power of two for each row.  back: the inverse power for rows
+ * g and g + 8. */
 GPU_FN void attn_cut_scaled(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], float back[2],
                             const float w[2][ATTN_OWN], const float d[ATTN_OWN])
 {
@@ -332,7 +335,7 @@ GPU_FN void attn_cut_scaled(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], float back[2]
 		back[r] = p.back;
 	}
 }
-/* o += w V of one unit of Q8_0 or Q4_0; d: its scales */
+/* o += w V over one unit of Q8_0 or Q4_0; d: scales of the unit */
 template <int TYPE, class MEM>
 GPU_FN void attn_add_scaled(float o[4][4], const float w[2][ATTN_OWN], const attn_raw<TYPE> &v,
                             const unsigned char *d, int lane)

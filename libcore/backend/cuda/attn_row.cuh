@@ -1,5 +1,5 @@
-/* backend/cuda/attn_row.cuh (private) - attention of one row: its span of positions, tiles of rows,
- * arithmetic, and how splits are joined.
+/* backend/cuda/attn_row.cuh (private) - attention of one row: the positions it attends to, tiles of
+ * rows, arithmetic, merging of splits.
  *
  * A row is a query: one head of one token.  A tile is rows of one run that share K and V. */
 #ifndef BACKEND_CUDA_ATTN_ROW_CUH
@@ -10,16 +10,16 @@
 
 enum {
 	ATTN_M = 16,                       /* rows of a tile */
-	ATTN_PAGES = GPU_SPLIT / GPU_PAGE, /* of a split */
+	ATTN_PAGES = GPU_SPLIT / GPU_PAGE, /* pages of a split */
 	ATTN_OWN = 8,                      /* positions of a page in one lane */
 	ATTN_TERMS = 2,
 	ATTN_STEPS = 2,                                  /* k16 steps of a unit */
-	ATTN_Q_UNIT = ATTN_TERMS * ATTN_STEPS * KV_WARP, /* uint4 of q of a unit */
-	ATTN_ONE = 1 << 15,                              /* w 2^15 */
-	ATTN_STAGED = 4,                                 /* rows that a warp cuts at a time */
+	ATTN_Q_UNIT = ATTN_TERMS * ATTN_STEPS * KV_WARP, /* uint4 of a tile's q in one unit */
+	ATTN_ONE = 1 << 15,                              /* 2^15: factor of the weights */
+	ATTN_STAGED = 4,                                 /* rows of q that a warp stores at once */
 	ATTN_TOP = 14,   /* scaled numbers are below 2^(ATTN_TOP + 1) */
-	ATTN_BIAS = 127, /* of a float's exponent */
-	ATTN_MOST = 253, /* biased exponent of the largest power taken */
+	ATTN_BIAS = 127, /* bias of a float's exponent */
+	ATTN_MOST = 253, /* biased exponent of the largest power of two used as a factor */
 };
 #define ATTN_UNONE (1.0f / (float)ATTN_ONE)
 #define ATTN_NONE gpu_float(0xff800000) /* -inf */
@@ -29,7 +29,7 @@ enum {
 struct attn_span {
 	int lo, end; /* positions lo <= p < end */
 };
-/* Return the positions that the row of a token at position pos attends to. */
+/* Return the positions that a row attends to whose token is at position pos. */
 GPU_FN attn_span attn_see(const struct gpu_attn *a, const struct gpu_run *run, int pos)
 {
 	int window = a->chunked ? pos % a->window + 1 : a->window, last = run->pos + run->n - 1;
@@ -47,7 +47,7 @@ GPU_FN int attn_end_split(attn_span s) { return (s.end - 1) / GPU_SPLIT + 1; }
  * token m / heads, head m % heads. */
 struct attn_tile {
 	int row, rows, pos, head, heads, kv;
-	int slot; /* of partial results, of the first token */
+	int slot; /* slot of the first token in the partial results */
 };
 GPU_FN attn_span attn_see_tile(const struct gpu_attn *a, const struct gpu_run *run, attn_tile t)
 {
@@ -55,8 +55,8 @@ GPU_FN attn_span attn_see_tile(const struct gpu_attn *a, const struct gpu_run *r
 
 	return attn_span{ first.lo, last.end };
 }
-/* Set *run and t->row to those of tile number `tile`, counted over the runs of run_least ...
- * run_most rows, by a whole warp.  Returns 0 if there is no such tile. */
+/* Set *run and t->row for tile number `tile`, counted over the runs of run_least ... run_most rows.
+ * All lanes of a warp call it.  Returns 0 if there is no such tile. */
 GPU_FN int attn_scan_runs(const struct attn_args *g, attn_tile *t, const struct gpu_run **run,
                           int tile)
 {
@@ -88,8 +88,8 @@ GPU_FN int attn_scan_runs(const struct attn_args *g, attn_tile *t, const struct 
 	}
 	return 0;
 }
-/* Set the tokens of tile number `tile`, by a whole warp: with scan as above, otherwise the tile
- * that begins at row `tile`.  Returns 0 if there is none. */
+/* Set the tokens of tile number `tile`: with g->scan as attn_scan_runs, otherwise the tile that
+ * begins at row `tile`.  All lanes of a warp call it.  Returns 0 if there is no such tile. */
 GPU_FN int attn_find_tile(const struct attn_args *g, attn_tile *t, const struct gpu_run **run,
                           int tile)
 {
@@ -114,7 +114,7 @@ GPU_FN int attn_find_tile(const struct attn_args *g, attn_tile *t, const struct 
 	t->pos = (*run)->pos + at;
 	return 1;
 }
-/* Set the KV head of block x and its query heads, at most `most`. */
+/* Set the KV head of grid column x and at most `most` of the query heads that share it. */
 GPU_FN void attn_tile_heads(attn_tile *t, const struct attn_args *g, int x, int most)
 {
 	int part = x % g->head_tiles * most;
@@ -136,12 +136,12 @@ GPU_FN const float *attn_find_q(const struct gpu_attn *a, attn_tile t, int m)
 
 /* ---- numbers ---- */
 
-/* exp of x <= 0; below FM_EXPW_MIN it is that of FM_EXPW_MIN */
+/* exp of x <= 0; x below FM_EXPW_MIN is clamped to it */
 GPU_FN float attn_exp(float x)
 {
 	float t, r, p = FM_EXPW_C5;
 
-	x = x < FM_EXPW_MIN ? FM_EXPW_MIN : x; /* NaN stays */
+	x = x < FM_EXPW_MIN ? FM_EXPW_MIN : x; /* keeps NaN */
 	t = fmaf(x, FM_LOG2EF, FM_EXPW_MAGICF);
 	r = fmaf(t - FM_EXPW_MAGICF, -FM_EXPW_LN2F, x);
 	p = fmaf(p, r, FM_EXPW_C4);
@@ -151,13 +151,14 @@ GPU_FN float attn_exp(float x)
 	p = fmaf(p, r, 1.0f);
 	return p * gpu_float(gpu_bits(t) << 23);
 }
-/* exp(from - to), by which sums relative to the maximum `from` are multiplied; both may be -inf */
+/* exp(from - to): the factor that converts sums relative to maximum `from` to maximum `to`; both
+ * may be -inf */
 GPU_FN float attn_shrink(float from, float to) { return from == to ? 1.0f : attn_exp(from - to); }
 GPU_FN float attn_weight(float s, float m) { return s == ATTN_NONE ? 0.0f : attn_exp(s - m); }
 GPU_FN float attn_cap(float s, float cap) { return cap != 0 ? cap * gpu_tanh(s / cap) : s; }
 
-/* A power of two by which numbers up to `most` become less than 2^15, and its inverse; 1 if most is
- * not finite. */
+/* A power of two that scales magnitudes up to `most` below 2^15, and its inverse; both 1 if `most`
+ * is not finite. */
 struct attn_power {
 	float by, back;
 };
@@ -183,7 +184,7 @@ GPU_FN uint32_t attn_pack(float low, float high) /* two f16 in a register */
 }
 GPU_FN float attn_low(uint32_t h) { return half_float((uint16_t)h); }
 GPU_FN float attn_high(uint32_t h) { return half_float((uint16_t)(h >> 16)); }
-GPU_FN uint32_t attn_sub(uint32_t a, uint32_t b) /* of pairs of f16 */
+GPU_FN uint32_t attn_sub(uint32_t a, uint32_t b) /* a - b, pairs of f16 */
 {
 #ifdef __CUDACC__
 	uint32_t r;
@@ -194,13 +195,13 @@ GPU_FN uint32_t attn_sub(uint32_t a, uint32_t b) /* of pairs of f16 */
 	return attn_pack(attn_low(a) - attn_low(b), attn_high(a) - attn_high(b));
 #endif
 }
-/* Split two numbers into f16 terms: number = hi + lo. */
+/* Split a and b into f16 terms, a = hi + lo, packed in pairs: a low, b high. */
 GPU_FN void attn_terms(uint32_t *hi, uint32_t *lo, float a, float b)
 {
 	*hi = attn_pack(a, b);
 	*lo = attn_pack(a - attn_low(*hi), b - attn_high(*hi));
 }
-/* Maximum and sum over the four lanes of a row. */
+/* Maximum and sum over the four lanes that share a row. */
 GPU_FN float attn_max4(float x)
 {
 	x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
@@ -222,15 +223,15 @@ GPU_FN void attn_prefetch(const void *p)
 #endif
 }
 
-/* ---- joining ---- */
+/* ---- merging of splits ---- */
 
 struct attn_state {
 	float m, l;
 };
-struct attn_mix { /* o' = fma(o of the split, b, o a) */
+struct attn_mix { /* o' = fma(o of the split, b, o a), by attn_join */
 	float a, b;
 };
-/* Add m and l of a split to *to.  Returns the factors for o. */
+/* Merge m and l of a split into *to.  Returns the factors for merging o. */
 GPU_FN attn_mix attn_join(attn_state *to, float m, float l)
 {
 	float most = fmaxf(to->m, m);

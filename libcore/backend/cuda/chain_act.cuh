@@ -2,10 +2,10 @@
  * gpu_form and struct gpu_act of launch.h.  A warp makes one block of GPU_BLOCK elements.
  *
  *   I8    lane l stores bytes 8 l ... 8 l + 7 of the block.  With c = l / 8, t = l / 2 % 4,
- *         h = l % 2 they are k = 64 c + 32 h + 4 t + (0 1 2 3) and the same + 16, the order of
+ *         h = l % 2 they are k = 64 c + 32 h + 4 t + 0 ... 3 and the same + 16: the order of
  *         mma.m16n8k32.
- *   F16   2^e: the largest |x| / 2^e is in [2^13, 2^14), unless e would be below -126.  A value
- *         that is not finite has 0 in the terms after the first.
+ *   F16   2^e is chosen so that the largest |x| / 2^e is in [2^13, 2^14), but e >= -126.  All terms
+ *         after the first of a value that is not finite are 0.
  *   F16, BF16   lane l stores k = 8 l ... 8 l + 7 of each term.
  *
  * A row has gpu_blocks(k) elements of d and 8 gpu_blocks(k) of sum; k is padded with
@@ -17,7 +17,7 @@
 enum {
 	ACT_LANE = GPU_BLOCK / 32, /* elements of a lane */
 	ACT_F16_TOP = 13,          /* exponent of the largest element of a block of F16 */
-	ACT_BIAS = 127,            /* of the exponent of a float */
+	ACT_BIAS = 127,            /* bias of a float's exponent */
 };
 
 /* gpu_blocks on the device */
@@ -36,8 +36,7 @@ GPU_FN void act_load4(float *v, const float *x, int k, int n)
 		v[i] = k + i < n ? x[k + i] : 0;
 }
 
-/* Return the bits of the largest magnitude of a block; NaN is larger than inf, inf than all
- * numbers. */
+/* Return the bits of the largest magnitude of a block.  NaN counts as larger than inf. */
 GPU_FN uint32_t act_amax(const float v[ACT_LANE])
 {
 	uint32_t most = 0;
@@ -65,13 +64,14 @@ GPU_FN float act_scale8(uint32_t amax, float *inverse)
 	return fine || !(d < 0x1p-126f) ? d : 0.0f;
 }
 
-/* x inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low bits */
+/* Round x * inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low
+ * bits */
 GPU_FN int act_round8(float x, float inverse)
 {
 	return inverse == 0 ? 0 : (int)(gpu_bits(x * inverse + 0x1.8p23f) - 0x4b400000);
 }
 
-/* Store a block of I8.  v: the lane's elements, in its order. */
+/* Store a block of I8.  v: the lane's elements, in the order of I8 above. */
 GPU_FN void act_store_i8(const struct gpu_act *act, int row, int block, int blocks,
                          const float v[ACT_LANE])
 {
@@ -170,8 +170,8 @@ GPU_FN void act_block_16(const struct gpu_act *act, int row, int block, int bloc
 	act_store_16<FORM>(act, row, block, blocks, v);
 }
 
-/* Write blocks [from, to) of row `row` of act from x [n], by GPU_ROW_THREADS threads, a warp for
- * each block.  F32: copy x, unless act is the value itself. */
+/* Write blocks [from, to) of row `row` of act from x [n].  All GPU_ROW_THREADS threads of a block
+ * call it; a warp writes each block.  F32: copy x, unless act is x itself. */
 GPU_FN void act_make(const struct gpu_act *act, int row, const float *x, int n, int from, int to)
 {
 	int warp = chain_thread() / 32, blocks = act_blocks(n);

@@ -2,7 +2,7 @@
  *
  *   ADD       fma(mul, b, a)
  *   SILU_MUL, GELU_MUL, GELU   math.cuh
- *   GATE      a sigmoid(b), no_sigmoid: a b; a b of one column is used for all columns
+ *   GATE      a sigmoid(b); with no_sigmoid a b; if b has one column, it is used for all columns
  *   SCALE     a (mul w0[0]), or (a mul) w0[i]
  *   ATTN_TEMP a (float)(1 + beta ln(1 + (pos + from) / length))
  *   GET_ROWS  row `token` of a */
@@ -52,7 +52,8 @@ GPU_FN void chain_scale(const struct gpu_op *o, struct chain_span s, float *y, c
 	chain_map(s, y, a, NULL, [=](float u, float) { return u * mul; });
 }
 
-/* One thread computes the factor: double is slow on many devices.  Adding zeros is exact. */
+/* One thread computes the factor, because double is slow on many devices; the others contribute 0
+ * to a sum, which is exact. */
 GPU_FN void chain_attn_temp(const struct gpu_op *o, struct chain_row *r, struct chain_span s,
                             const int32_t *pos, float *y, const float *a)
 {

@@ -1,8 +1,8 @@
-/* backend/cuda/chain_embed.cuh (private) - EMBED: a row of the table w0, times mul.  It has
- * a kernel of its own with a thread for each element, because reads of a table have a long latency.
+/* backend/cuda/chain_embed.cuh (private) - EMBED: a row of the table w0, times mul.  A kernel of
+ * its own with a thread for each element hides the latency of reads of the table.
  *
- * The row, by enum graph_index: the token id; its position; its segment, which is 1 from position
- * `second` of its run on and otherwise 0, and at most the last row of the table. */
+ * The row number, by enum graph_index: the token id; the token's position; or its segment: 0 before
+ * position `second` of the run, else 1 (at most the last row of the table). */
 #ifndef BACKEND_CUDA_CHAIN_EMBED_CUH
 #define BACKEND_CUDA_CHAIN_EMBED_CUH
 #include "backend/cuda/gpu.h"

@@ -1,11 +1,11 @@
-/* backend/cuda/chain_few.cuh (private) - kernels for the chains of most models; they are faster
- * than the general kernel of chain.cu and have its bits. */
+/* backend/cuda/chain_few.cuh (private) - kernels for the chains of most models.  They are faster
+ * than the general kernel of chain.cu and give the same bits. */
 #ifndef BACKEND_CUDA_CHAIN_FEW_CUH
 #define BACKEND_CUDA_CHAIN_FEW_CUH
 #include "backend/cuda/launch.h"
 
-/* x_supports: true if the kernel supports all operations of c.  x: launch it; returns a
- * cudaError_t.
+/* Functions of kernel x.  x_supports: true if the kernel supports all operations of c.  x: launch
+ * the kernel; returns a cudaError_t.
  *
  * chain_held.cu: a row is kept in registers. */
 bool chain_held_supports(const struct gpu_chain *c);

@@ -1,16 +1,17 @@
 /* backend/cuda/chain_norm.cuh (private) - NORM.
  *
- *   y = x (1 / sqrt(sum x^2 / n + eps)) w0, or with c = x - sum x / n, in place of x: ... w0 + w1
+ *   y = x (1 / sqrt(sum x^2 / n + eps)) w0;  centred: y = c (1 / sqrt(sum c^2 / n + eps)) w0 + w1
+ *                                              with c = x - sum x / n
  *
- * Groups of n = cols / groups columns; with `first`, one group of that many columns, and the rest
- * is copied.  One group is computed by the whole block, a thread its own columns; of several, each
- * by a warp.  Both have the same bits (chain_row.cuh). */
+ * Groups of n = cols / groups columns; with `first`, one group of the first `first` columns, and
+ * the rest is copied.  A single group is computed by all threads, each on its own columns; several
+ * groups by a warp each.  Both give the same bits (chain_row.cuh). */
 #ifndef BACKEND_CUDA_CHAIN_NORM_CUH
 #define BACKEND_CUDA_CHAIN_NORM_CUH
 #include "backend/cuda/chain_row.cuh"
 
 struct norm {
-	const float *gain, *bias; /* of the group, or NULL */
+	const float *gain, *bias; /* gain and bias of the group, or NULL */
 	float *y;
 	const float *x;
 	float eps;
@@ -65,14 +66,14 @@ GPU_FN void norm_group(const struct norm *m, struct chain_row *r, int centred)
 		norm_rms<WARP>(m, r);
 }
 
-/* CENTRED false: the code of centred norms is not compiled. */
+/* CENTRED false: without the code of centred norms. */
 template <bool CENTRED>
 GPU_FN void chain_norm(const struct gpu_op *o, struct chain_row *r, float *y, const float *x)
 {
 	int first = o->node.norm.first, groups = o->node.norm.groups,
 	    centred = o->node.norm.centred;
 	int n = first ? first : groups > 1 ? o->node.cols / groups : o->node.cols;
-	int gain_step = o->w_rows > 1 && !centred ? n : 0; /* gain of each group */
+	int gain_step = o->w_rows > 1 && !centred ? n : 0; /* from one group's gain to the next */
 	struct norm m = { (const float *)o->w0, (const float *)o->w1, y, x, o->node.norm.eps, n };
 
 	if (groups <= 1) {

@@ -1,5 +1,5 @@
-/* backend/cuda/chain_pieces.cuh (private) - operations on the equal pieces of a row, and on a
- * row as a whole (backend/cpu/pieces.c).  Sums in double.
+/* backend/cuda/chain_pieces.cuh (private) - operations on pieces of equal length of a row, and on a
+ * row as a whole, as in backend/cpu/pieces.c.  Sums in double.
  *
  *   SLICE     y[t][p][q] = x[p][from + q], t < times
  *   PERMUTE   y[i] = x[order[i]], order int32_t

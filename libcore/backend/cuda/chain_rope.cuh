@@ -1,8 +1,8 @@
 /* backend/cuda/chain_rope.cuh (private) - ROPE: a' = a c - b s, b' = b c + a s for each pair
- * (a, b) of each head; the second product is rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.
+ * (a, b) of each head; the product of s is rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.
  *
  *   head of dk columns: [`from` columns, copied | rot columns, rotated | the rest, copied]
- *   pair i of rot / 2: columns 2 i, 2 i + 1; halves: i, i + rot / 2 */
+ *   pair i of rot / 2: columns 2 i, 2 i + 1; with `halves`: columns i, i + rot / 2 */
 #ifndef BACKEND_CUDA_CHAIN_ROPE_CUH
 #define BACKEND_CUDA_CHAIN_ROPE_CUH
 #include "backend/cuda/chain_row.cuh"
@@ -20,7 +20,7 @@ GPU_FN void rope_copy(const struct gpu_op *o, float *y, const float *x)
 	}
 }
 
-/* cs [rot / 2][2] */
+/* Apply ROPE to one row.  cs [rot / 2][2]: cos, sin. */
 GPU_FN void chain_rope(const struct gpu_op *o, float *y, const float *x, const float *cs)
 {
 	int half = o->node.rope.rot / 2, n = o->node.rope.heads * half,

@@ -1,13 +1,13 @@
-/* backend/cuda/chain_route.cuh (private) - ROUTE: choose the `used` best of up to GPU_EXPERTS
- * experts (backend/cpu/moe.c), ties to the lower id.  y = ids [used], weights [used].
+/* backend/cuda/chain_route.cuh (private) - ROUTE: choose the `used` experts with the best scores of
+ * up to GPU_EXPERTS, ties to the lower id, as in backend/cpu/moe.c.  y = ids [used], then weights
+ * [used].
  *
- *   p = softmax(x) or sigmoid(x);  score = p + w0; without w0 p, or x if that has the same order
- *   groups: score of a group = the sum of its group_best best, best first; experts outside the
- *           groups_used best groups are never chosen
+ *   p = softmax(x) or sigmoid(x);  score = p + w0; without w0: p, or x if its order is the same
+ *   groups: score of a group = sum of its group_best best scores, best first; only experts of the
+ *           groups_used best groups can be chosen
  *   weight = p (or p / sum of the chosen) times mul w1[id]
  *
- * The score of an expert becomes NaN, which is below every number, when it is chosen or
- * excluded. */
+ * NaN ranks below every number: the score of a chosen or excluded expert is set to NaN. */
 #ifndef BACKEND_CUDA_CHAIN_ROUTE_CUH
 #define BACKEND_CUDA_CHAIN_ROUTE_CUH
 #include "backend/cuda/chain_row.cuh"
@@ -15,13 +15,13 @@
 
 enum { ROUTE_NONE = 0x7fffffff };
 
-struct route { /* shared, GPU_EXPERTS floats each */
+struct route { /* arrays in shared memory, GPU_EXPERTS floats each */
 	float *prob, *left, *work, *group;
 };
 
 GPU_FN bool route_better(float a, float b) { return a > b || (b != b && a == a); }
 
-/* Return the index of the largest of s[n], by a warp. */
+/* Return the index of the largest of s[n].  All lanes of a warp call it. */
 GPU_FN int route_best(const float *s, int n)
 {
 	float best = gpu_float(0x7fc00000);
@@ -40,7 +40,7 @@ GPU_FN int route_best(const float *s, int n)
 	return at;
 }
 
-/* Return the index of the largest of s[n], add it to *sum of lane 0, and replace it by NaN. */
+/* Return the index of the largest of s[n]; add that score to *sum of lane 0 and set it to NaN. */
 GPU_FN int route_take(float *s, int n, float *sum)
 {
 	int best = route_best(s, n);
@@ -72,7 +72,7 @@ GPU_FN float route_most(struct chain_row *r, const float *x, int n)
 	return most;
 }
 
-/* Set prob of each expert, by the thread that owns it. */
+/* Set prob[] of the experts that the thread owns. */
 GPU_FN void route_gate(const struct gpu_op *o, struct chain_row *r, float *prob, const float *x)
 {
 	int n = o->a_cols;
@@ -119,7 +119,7 @@ GPU_FN void route_groups(const struct gpu_op *o, const struct route *t)
 			t->left[i] = gpu_float(0x7fc00000);
 }
 
-/* Choose the experts, by one warp. */
+/* Choose the experts and write y.  One warp calls it. */
 GPU_FN void route_choose(const struct gpu_op *o, const struct route *t, float *y)
 {
 	int used = o->node.route.used, lane = chain_thread() % 32;

@@ -1,10 +1,10 @@
-/* backend/cuda/chain_row.cuh (private) - common code of the operations on rows: the row of a
- * block, sums over its columns, and element-wise loops.
+/* backend/cuda/chain_row.cuh (private) - code that operations on rows share: the row of a block,
+ * sums over columns, element-wise loops.
  *
- * Thread i owns columns i, i + GPU_ROW_THREADS, ...  An operation that reads and writes owned
- * columns only needs no barrier before or after it.
+ * Thread i owns columns i, i + GPU_ROW_THREADS, ...  If a thread reads and writes only columns that
+ * it owns, no barrier is needed.
  *
- * Sum of n elements, the same for a block and for a warp:
+ * Sum of n elements, computed by a block or by one warp with the same bits:
  *   s[i] = f(... f(f(0, x[i]), x[i + 256]) ...)           i < GPU_ROW_THREADS
  *   t[l] = ((s[l] + s[l + 128]) + (s[l + 64] + s[l + 192])) +
  *          ((s[l + 32] + s[l + 160]) + (s[l + 96] + s[l + 224]))      l < 32
@@ -16,12 +16,12 @@
 
 enum {
 	CHAIN_WARPS = GPU_ROW_THREADS / 32,
-	CHAIN_LINE = 32, /* floats of a line of a cache */
-	CHAIN_LOADS = 8, /* loads of a thread before it computes */
+	CHAIN_LINE = 32, /* floats of a cache line */
+	CHAIN_LOADS = 8, /* loads that a thread starts before it computes */
 };
 
-/* Return threadIdx.x.  Each operation reads it anew: otherwise values computed from it would occupy
- * registers through all operations. */
+/* Return threadIdx.x.  Each operation reads it again, so that values derived from it do not occupy
+ * registers across operations. */
 GPU_FN int chain_thread(void)
 {
 #ifdef __CUDA_ARCH__
@@ -34,7 +34,8 @@ GPU_FN int chain_thread(void)
 #endif
 }
 
-/* Prefetch n floats of a weight before gpu_wait: one block, a thread each 128 bytes. */
+/* Prefetch n floats of a weight; call it before gpu_wait.  One block; a thread for each 128
+ * bytes. */
 GPU_FN void chain_prefetch(const void *w, int n)
 {
 #ifdef __CUDA_ARCH__
@@ -46,14 +47,14 @@ GPU_FN void chain_prefetch(const void *w, int n)
 }
 
 struct chain_row {
-	int row, token; /* row of the values; row of the step, which has an id and a position */
+	int row, token; /* row of the values; row of the step (index of its id and position) */
 	int from, to;   /* columns of this block */
-	int turn;       /* of the two buffers that sums use */
+	int turn;       /* 0 or 1: the half of `sums` that the next sum uses */
 	float *sums;    /* shared [2][GPU_ROW_THREADS] */
 	double *sums64;
 };
 
-/* Columns first, first + step, ... below end: those of one thread of a block or of a warp. */
+/* The columns of one thread of a block or of a warp: first, first + step, ... below end. */
 struct chain_span {
 	int first, step, end;
 };
@@ -112,7 +113,7 @@ template <class F> GPU_FN float chain_sum(struct chain_row *r, const float *x, i
 	return chain_total(r, r->sums, s);
 }
 
-/* The same bits by one warp. */
+/* chain_sum by one warp, with the same bits. */
 template <class F> GPU_FN float chain_sum_warp(const float *x, int n, F f)
 {
 	float s[CHAIN_WARPS] = { 0 };
@@ -128,7 +129,7 @@ template <class F> GPU_FN float chain_sum_warp(const float *x, int n, F f)
 	return chain_tree(s);
 }
 
-/* The sum of x - mean, or of its square, in double. */
+/* Return the sum of x - mean or, with square 1, of (x - mean)^2, in double. */
 GPU_FN double chain_sum64(struct chain_row *r, const float *x, int n, double mean, int square)
 {
 	double s = 0;
@@ -143,8 +144,8 @@ GPU_FN double chain_sum64(struct chain_row *r, const float *x, int n, double mea
 
 /* ---- element-wise loops ---- */
 
-/* y[i] = f(a[i], b[i]); b NULL: f(a[i], 0).  y may be a or b: the loads of a round precede its
- * stores, so that they do not wait for each other. */
+/* y[i] = f(a[i], b[i]); b NULL: f(a[i], 0).  y may be a or b.  In each round all loads precede the
+ * stores, so that the loads overlap. */
 template <class F>
 GPU_FN void chain_map(struct chain_span s, float *y, const float *a, const float *b, F f)
 {

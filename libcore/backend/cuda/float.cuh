@@ -1,10 +1,11 @@
-/* backend/cuda/float.cuh (private) - 16-bit floats in tiles (tile.cuh): F16 and BF16 differ in the
- * instruction and in the decoder T only.
+/* backend/cuda/float.cuh (private) - 16-bit floats in tiles (tile.cuh): F16 and BF16 differ only in
+ * the mma instruction and in the decoder T.
  *
  *      slice  1024: the fragments of step 0, then those of step 1; 16 bytes a lane each
  *      head   none
  *
- * t: from +0, for each 16 of k ascending one mma for each term of x (hi, then lo). */
+ * Sum t of a block: from +0, for each 16 of k ascending one mma for each term of x (hi, then
+ * lo). */
 #ifndef BACKEND_CUDA_FLOAT_CUH
 #define BACKEND_CUDA_FLOAT_CUH
 #include "backend/cuda/tile.cuh"

@@ -1,4 +1,4 @@
-/* backend/cuda/get.cuh (private) - one weight of any type, out of tiles. */
+/* backend/cuda/get.cuh (private) - read one weight of any type from tiles. */
 #ifndef BACKEND_CUDA_GET_CUH
 #define BACKEND_CUDA_GET_CUH
 #include "backend/cuda/tile.cuh"
@@ -25,8 +25,8 @@ template <class W> GPU_FN float tile_get(const void *tiles, int blocks, int row,
 	return W::get(tile_at<W>(tiles, blocks, row / GPU_GROUP, k / GPU_BLOCK), row % GPU_GROUP,
 	              k % GPU_BLOCK);
 }
-/* Return element k of weight row `row` of tiles of `blocks` blocks of k, as the type's decoder computes
- * it, to the last bit.  0 for a type without kernels. */
+/* Return element k of weight row `row`, bit for bit as the type's decoder.  blocks: blocks of k in
+ * a row of tiles.  A type without kernels: 0. */
 GPU_FN float gpu_get(int type, const void *tiles, int blocks, int row, int k)
 {
 	size_t tile = (size_t)(row / GPU_GROUP) * (size_t)blocks + (size_t)(k / GPU_BLOCK);

@@ -1,5 +1,5 @@
-/* backend/cuda/group.cuh (private) - int8 types with a scale, and perhaps a minimum, for each 32 of
- * k (tile.cuh; the codes: part.cuh).
+/* backend/cuda/group.cuh (private) - int8 products of types with a scale, and perhaps a minimum,
+ * for each 32 of k.  Tiles: tile.cuh; codes: part.cuh.
  *
  *      slice  T::P
  *      head   [16 rows] { scale[8 groups], T::MIN: minimum f16[8 groups] }; scales f16, or one byte
@@ -8,8 +8,8 @@
  *      t = fma(d[j], (float)sum(q x), t), and with minima then t = fma(m[j], (float)sum(x), t)
  * where the sums are exact integers and d[j] includes 2^-UP of the part.
  *
- * T: TYPE, RAW_K = 32, RAW, MIN, SCALE_BYTES; P; code(p, k); scale_bits(p), min_bits(p) of the
- * file's block p; scale(bits): the scale as float. */
+ * T defines TYPE, RAW_K = 32, RAW, MIN, SCALE_BYTES; P; code(p, k); scale_bits(p), min_bits(p) of
+ * the file's block p; scale(bits): the scale as float. */
 #ifndef BACKEND_CUDA_GROUP_CUH
 #define BACKEND_CUDA_GROUP_CUH
 #include "backend/cuda/part.cuh"
@@ -168,7 +168,7 @@ struct gpu_scale_f16 {
 	GPU_FN uint32_t min_bits(const unsigned char *) { return 0; }
 	GPU_FN float scale(uint32_t bits) { return half_float((uint16_t)bits); }
 };
-/* The same with f16 minima at byte 2 */
+/* Types with f16 scales at byte 0 and f16 minima at byte 2. */
 struct gpu_scale_min_f16 : gpu_scale_f16 {
 	enum { MIN = 1 };
 	GPU_FN uint32_t min_bits(const unsigned char *p) { return tile_u16(p + 2); }

@@ -6,19 +6,19 @@
  * e = 4 s + 2 u + h in half h of register u.
  *   K  column of tile i: position 8 (g / 2) + 2 i + g % 2;  k: dimension 8 t + e
  *   V  column of tile i: dimension 8 i + g;                 k: position 8 t + e
- * A lane of the product q K holds, in columns 2 t and 2 t + 1 of the tiles, positions
- * 8 t ... 8 t + 7: those that it needs as A of the product with V.
+ * In the product q K, a lane holds positions 8 t ... 8 t + 7 in columns 2 t and 2 t + 1 of the
+ * tiles.  These are the positions that it needs as A of the product with V.
  *   F32     f32 [4 i][32 lanes][8 e]
  *   F16     f16 [4 i][32 lanes][8 e]
  *   Q8_0    u8  [2][32 lanes][2][8 e]: i = 2 x + y of [x] and [y]; plus 128
  *   Q4_0    u8  [32 lanes][16]; K: [4 i][4], low halves e = 0 ... 3, high halves 4 ... 7;
  *                               V: [2][8 e], low halves of tile i, high halves of tile i + 2
- * and after the units of all dimensions, of Q8_0 and Q4_0: f16 d [units][32 positions].
+ * Q8_0, Q4_0: the units of all dimensions are followed by their scales, f16 d [units][32].
  * Values and rounding: kern/kv.h.
  *
- * Limits: Q8_0 and Q4_0 store whole units only.  V as F16: elements that are not finite as f16 are
- * stored as 0, and K of their position as NaN.  So a row that attends to the position is NaN, and
- * other rows of a product add 0 for it. */
+ * Limits: Q8_0 and Q4_0 store whole units only.  F16: elements of V that are not finite as f16 are
+ * stored as 0, and K of that position as NaN.  So rows that attend to the position become NaN, and
+ * other rows of the same product add 0. */
 #ifndef BACKEND_CUDA_KV_CUH
 #define BACKEND_CUDA_KV_CUH
 #include "backend/cuda/gpu.h"
@@ -28,10 +28,10 @@ enum {
 	KV_DIMS = 32,                 /* dimensions of a unit */
 	KV_UNIT = KV_DIMS * GPU_PAGE, /* elements of a unit */
 	KV_D_BYTES = GPU_PAGE * 2,    /* scales of a unit */
-	KV_RELEASED = -1,             /* as uint32_t: a page that was released */
+	KV_RELEASED = -1,             /* page number, as uint32_t, of a released page */
 	KV_WARP = 32,
 	KV_LOADS = 4,          /* units that a lane reads before it stores the first */
-	KV_NAN32 = 0x7fc00000, /* f32 */
+	KV_NAN32 = 0x7fc00000, /* bits of a f32 NaN */
 	KV_BIAS8 = 128,
 	KV_BIAS4 = 8,
 };
@@ -50,7 +50,7 @@ static constexpr __host__ __device__ int kv_has_d(int type)
 	return type == INFER_Q8_0 || type == INFER_Q4_0;
 }
 
-/* Place of an element in a unit: tile, lane, element of the lane. */
+/* Location of an element in a unit: tile i, lane, element e of the lane. */
 struct kv_at {
 	int i, lane, e;
 };
@@ -60,13 +60,13 @@ GPU_FN kv_at kv_k_at(int pos, int d)
 }
 GPU_FN kv_at kv_v_at(int pos, int d) { return kv_at{ d / 8, d % 8 * 4 + pos / 8, pos % 8 }; }
 
-/* Element number of F32 and F16, byte of Q8_0 and Q4_0. */
+/* Return the index in the unit: of the element (F32, F16), of the byte (Q8_0, Q4_0). */
 GPU_FN int kv_index(kv_at a) { return (a.i * KV_WARP + a.lane) * 8 + a.e; }
 GPU_FN int kv_index8(kv_at a) { return ((a.i / 2 * KV_WARP + a.lane) * 2 + a.i % 2) * 8 + a.e; }
 GPU_FN int kv_k_index4(kv_at a) { return (a.lane * 4 + a.i) * 4 + a.e % 4; }
 GPU_FN int kv_v_index4(kv_at a) { return (a.lane * 2 + a.i % 2) * 8 + a.e; }
 
-/* One element as a float.  at: the first byte of K (v 1: of V) of this head in this page. */
+/* Return one element as float.  at: first byte of K (v 1: V) of the head in the page. */
 GPU_FN float kv_read(const unsigned char *at, int type, int v, int pos, int d, int units)
 {
 	int unit = d / KV_DIMS;
@@ -93,9 +93,10 @@ GPU_FN float kv_read(const unsigned char *at, int type, int v, int pos, int d, i
 	}
 }
 
-/* ---- writing: one warp a head of a position, a lane a dimension of the unit ---- */
+/* ---- writing: a warp for each head of a position, a lane for each dimension of a unit ---- */
 
-/* The element of largest magnitude among the lanes, the first of equals; NaN exceeds infinity. */
+/* Return the element of largest magnitude among the lanes, the first if several are equal.  NaN
+ * counts above infinity. */
 GPU_FN float kv_largest(float x)
 {
 	uint32_t size = gpu_bits(x) & 0x7fffffff, most = size;
@@ -115,7 +116,7 @@ GPU_FN float kv_inverse(float d)
 	return size >= 0x1p-126f && size <= 0x1.fffffep127f ? 1.0f / d : 0.0f;
 }
 GPU_FN uint16_t kv_scale(float d) { return float_half(fabsf(d) < 0x1p-126f ? d * 0.0f : d); }
-/* to the nearest, ties away from zero */
+/* Round to the nearest, ties away from zero. */
 GPU_FN int kv_nearest(float x)
 {
 	int t = (int)x;
@@ -123,7 +124,7 @@ GPU_FN int kv_nearest(float x)
 
 	return t + (rest >= 0.5f) - (rest <= -0.5f);
 }
-/* The code of this lane's element, as it is stored; *d: the scale of the 32. */
+/* Return the code of the lane's element x, as stored.  Sets *d to the scale of the 32 elements. */
 GPU_FN int kv_code(int type, float x, uint16_t *d)
 {
 	float most = kv_largest(x),
@@ -137,8 +138,8 @@ GPU_FN int kv_code(int type, float x, uint16_t *d)
 	q = by == 0 ? KV_BIAS4 : (int)fmaf(x, by, 8.5f);
 	return q > 15 ? 15 : q;
 }
-/* Store a code.  The halves of a byte of Q4_0 are two dimensions of the position, in lanes that
- * differ in `other`; the lower lane writes. */
+/* Store a code.  The halves of a byte of Q4_0 are two dimensions of the position, in two lanes
+ * whose numbers differ in the bit `other`; the lower lane writes. */
 GPU_FN void kv_put_code(unsigned char *unit, int type, int v, int pos, int lane, int code)
 {
 	int other = v ? KV_DIMS / 2 : 4, high = __shfl_xor_sync(~0u, code, other);
@@ -151,7 +152,7 @@ GPU_FN void kv_put_code(unsigned char *unit, int type, int v, int pos, int lane,
 }
 
 GPU_FN int kv_finite(uint16_t h) { return (h & 0x7c00) != 0x7c00; }
-/* Store f, element `lane` of unit b, as position pos. */
+/* Store f as element `lane` of unit b at position pos. */
 GPU_FN void kv_put_unit(unsigned char *at, int type, int v, int pos, int b, int units, float f)
 {
 	int lane = (int)(threadIdx.x % KV_WARP);
@@ -173,7 +174,8 @@ GPU_FN void kv_put_unit(unsigned char *at, int type, int v, int pos, int b, int 
 			scales[b * GPU_PAGE + pos] = d;
 	}
 }
-/* Store x [dim] as position pos of K or V of one head; a whole warp.  poison: store NaN. */
+/* Store x [dim] (poison: NaN) as position pos of K or V of one head.  All lanes of a warp call
+ * it. */
 GPU_FN void kv_put(unsigned char *at, int type, int v, int pos, const float *x, int dim, int poison)
 {
 	int lane = (int)(threadIdx.x % KV_WARP), units = (dim + KV_DIMS - 1) / KV_DIMS;
@@ -196,7 +198,7 @@ GPU_FN void kv_put(unsigned char *at, int type, int v, int pos, const float *x, 
 		}
 	}
 }
-/* True if an element of x is not finite as f16; a whole warp. */
+/* True if an element of x is not finite as f16.  All lanes of a warp call it. */
 GPU_FN int kv_overflows(const float *x, int dim)
 {
 	int bad = 0;
@@ -208,8 +210,8 @@ GPU_FN int kv_overflows(const float *x, int dim)
 
 /* Store K [heads][dk] and V [heads][dv] of one position: position `at` of page `page` of layer l.
  * All threads of a block of GPU_ROW_THREADS call it with the same arguments, after a barrier if the
- * block itself wrote k and v.  A warp takes every eighth head; there is no barrier inside.  Nothing
- * is stored if the page is UINT32_MAX. */
+ * block wrote k and v.  A warp stores every eighth head, without barriers.  If page is UINT32_MAX,
+ * nothing is stored. */
 GPU_FN void gpu_kv_put(const struct gpu_layer *l, uint32_t page, int at, int heads, const float *k,
                        int dk, const float *v, int dv)
 {
@@ -228,12 +230,12 @@ GPU_FN void gpu_kv_put(const struct gpu_layer *l, uint32_t page, int at, int hea
 	}
 }
 
-/* The page that holds position pos of a run. */
+/* Return the page of position pos of a run. */
 GPU_FN uint32_t gpu_kv_page(const struct gpu_rows *r, const struct gpu_run *run, int group, int pos)
 {
 	return r->tables[run->tables[group] + (uint32_t)(pos / GPU_PAGE)];
 }
-/* gpu_kv_put for row `row` of the step, in the page that holds it.  The same rules. */
+/* gpu_kv_put for row `row` of the step, in the page of its position. */
 GPU_FN void gpu_kv_put_row(const struct gpu_rows *r, int layer, int row, int heads, const float *k,
                            int dk, const float *v, int dv)
 {

@@ -24,14 +24,13 @@
  *       int8, K types:              t = fma(d, (float)isum, -(dmin * (float)imin)), isum and imin
  *                                   exact integers that include the 6-bit (Q6_K: 8-bit) scales
  *       f16, bf16:                  mma.m16n8k16 with f32 sums, weights as A, k ascending; for each
- *                                         16 of k the terms of x in turn, largest first
+ *                                   16 of k the terms of x in turn, largest first
  *       f32:                        fma over k ascending, 16 chains as kern_sum16 of kern/kern.h
  *   - Norms and other sums over a row: thread i of GPU_ROW_THREADS takes elements i, i +
  *     GPU_ROW_THREADS, ... ascending; then the threads are added in a fixed tree.
  *   - Attention: the context is cut into splits of GPU_SPLIT positions from position 0.  The
  *     partial results (m: maximum, l: sum of weights, o: weighted sum of V) of the splits are
- *     merged in
- *     ascending order by the formula in attn.cuh.
+ *     merged in ascending order by the formula in attn.cuh.
  *   - exp, tanh, sigmoid, log, sin, cos: the operations of base/fmath, in the same order
  *     (math.cuh). */
 #ifndef BACKEND_CUDA_LAUNCH_H

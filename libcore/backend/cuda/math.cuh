@@ -12,7 +12,7 @@
 #include "backend/cuda/gpu.h"
 #include "base/fmath_consts.h"
 
-/* 2^n for -127 < n < 128; any n if the argument was NaN */
+/* 2^n for -127 < n < 128; other n only if the argument was NaN */
 GPU_FN float gpu_pow2(uint32_t n) { return gpu_float((n + 127) << 23); }
 
 GPU_FN float gpu_exp(float x)
@@ -33,7 +33,7 @@ GPU_FN float gpu_exp(float x)
 	p = fmaf(p, r, FM_EXPF_C3);
 	p = fmaf(p, r, FM_EXPF_C2);
 	y = fmaf(r * r, p, r) + 1.0f;
-	/* in two steps; only the second rounds: 2^n itself may not be a normal number */
+	/* two factors, because 2^n may not be a normal number; only the second product rounds */
 	n1 = (uint32_t)((int32_t)n >> 1);
 	return y * gpu_pow2(n1) * gpu_pow2(n - n1);
 }
@@ -102,7 +102,7 @@ GPU_FN float gpu_normal(float x)
 {
 	float a = fabsf(x), s, p = FM_TAILF_C8;
 
-	a = FM_TAILF_MAX < a ? FM_TAILF_MAX : a; /* NaN stays */
+	a = FM_TAILF_MAX < a ? FM_TAILF_MAX : a; /* keeps NaN */
 	s = 1.0f / fmaf(a, 0.25f, 1.0f);
 	p = fmaf(p, s, FM_TAILF_C7);
 	p = fmaf(p, s, FM_TAILF_C6);
@@ -128,8 +128,7 @@ GPU_FN float gpu_gelu(float g, float u)
 
 GPU_FN float gpu_gelu_erf(float g, float u) { return g * gpu_normal(g) * u; }
 
-/* g sigmoid(1.702 g) (u + 1), g and u clamped from above to limit, u from below to -limit too; a
- * NaN stays one */
+/* g sigmoid(1.702 g) (u + 1), with g = min(g, limit), u clamped to [-limit, limit]; NaN is kept */
 GPU_FN float gpu_swiglu(float g, float u, float limit)
 {
 	g = limit < g ? limit : g;
@@ -140,7 +139,7 @@ GPU_FN float gpu_swiglu(float g, float u, float limit)
 
 /* ---- double ---- */
 
-/* ln x of a finite positive x: the larger part of log_sum of base/fmath.c */
+/* ln x of a finite positive x: the high part of the result of log_sum in base/fmath.c */
 GPU_FN double gpu_log_positive(double x)
 {
 	uint64_t u = gpu_bits64(x), i;

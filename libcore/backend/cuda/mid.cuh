@@ -3,15 +3,15 @@
  *      y[row][n] = sum over k of x[row][k] W[n][k], then mul, bias and cap
  *
  * A block of 8 warps computes GROUPS * 16 weight rows by 8 NT columns (rows of x); GROUPS * KS = 8.
- * Warp w takes group w / KS and of every KS tiles of k (a round) the one at w % KS:
+ * Warp w computes group w / KS.  In each round of KS consecutive tiles of k it adds tile w % KS:
  *
  *      KS 1: 128 weight rows           KS 4: 32 weight rows, for matrices with few rows
  *      round  0 | 1 | 2 ...            round        0       |       1       | ...
  *      k      0 | 1 | 2 ...            k      0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | ...
  *      warp   all of them              warp % 4 0   1   2   3   0   1   2   3
  *
- * Weights are read once, AHEAD slices (tile.cuh) ahead, into registers.  x is read once for each
- * block: all blocks together read x from L2 (weight rows) / (16 GROUPS) times, so a larger GROUPS
+ * Weights are read once, into registers, AHEAD slices (tile.cuh) before their use.  Each block
+ * reads all of x from L2, and there are (weight rows) / (16 GROUPS) blocks, so a larger GROUPS
  * reduces that traffic.  Shared memory:
  *
  *      heads  [round % 2][8 warps]
@@ -22,19 +22,19 @@
  *      ring   [slice i % 4][KS][term][columns][64 bytes] x, filled by cp.async
  *
  * After a round y = tile_chain(y, t[b], d[b]) for b ascending.  KS 1: by the lane that has t.  KS
- * 4: warp w % KS continues UNITS of the 2 NT float2 of its group.  So NT, KS and the order of the
- * warps change no bits.
+ * 4: each warp adds UNITS of the 2 NT float2 of its group.  So NT, KS and the order of the warps
+ * change no bits.
  *
  * Arithmetic for 28672 x 4096 of Q4_K and 64 columns on an H200: weights 60 MB (15 us at 4 TB/s);
  * KS 1: x 58 MB from L2, 470 MB from shared memory (16 us); 115 000 slices of about 180
  * instructions, 23 us at 4 a cycle and SM. */
 enum {
 	MID_LARGE = 640, /* bytes of a slice */
-	MID_HEAD = 384,  /* bytes of a head; scales and minima in f16 have more */
+	MID_HEAD = 384,  /* bytes of a head; larger if scales and minima are f16 */
 	MID_WARPS = 8,
 	MID_THREADS = MID_WARPS * TILE_LANES,
-	MID_MANY = 1024, /* groups of weight rows from which on KS is 1 */
-	MID_KS = 4,      /* else */
+	MID_MANY = 1024, /* with at least so many groups of weight rows KS is 1 */
+	MID_KS = 4,      /* KS with fewer groups */
 	MID_AHEAD = (int)W::SLICE > MID_LARGE || (int)W::HEAD > MID_HEAD
 	                    ? 2
 	                    : 4, /* slices of weights in registers */
@@ -51,14 +51,14 @@ template <int NT, int TERMS, int KS> struct mid_size {
 		ROWS = GROUPS * GPU_GROUP,
 		UNITS = KS == 1 ? 0 : 2 * NT / KS,
 		RING = 4,
-		PART = TERMS * COLS * MID_X, /* of a warp's tile in a stage */
+		PART = TERMS * COLS * MID_X, /* bytes of x of a warp's tile in a stage */
 		STAGE = KS * PART,
 		SUMS = KS * COLS * MID_SUMS,
 		AT_HEADS = 0,
 		AT_SUMS = AT_HEADS + 2 * MID_WARPS * W::HEAD,
 		AT_D = AT_SUMS + (W::SUMS ? 2 * SUMS : 0),
 		AT_T = AT_D + KS * COLS * 4,
-		TILE_T = 2 * NT * TILE_LANES * MID_PAIR, /* sums of a tile */
+		TILE_T = 2 * NT * TILE_LANES * MID_PAIR, /* bytes of t of a tile */
 		AT_RING = AT_T + MID_WARPS * TILE_T,
 		BYTES = AT_RING + RING * STAGE,
 		COPY_KS = MID_THREADS /
@@ -71,7 +71,7 @@ template <int NT, int TERMS, int KS> struct mid_size {
 	static_assert(W::SLICES % MID_AHEAD == 0, "parts of a tile");
 };
 
-/* Blocks of an SM: 2 if 128 registers are enough */
+/* Return the blocks of an SM: 2 if 128 registers are enough */
 template <int NT, int KS> GPU_FN constexpr int mid_resident(void)
 {
 	return (NT <= MV_WIDE && (int)W::HEAD <= MID_HEAD) ||
@@ -83,9 +83,9 @@ template <int NT, int KS> GPU_FN constexpr int mid_resident(void)
 struct mid_state {
 	const unsigned char *w; /* tile 0 of the warp's group */
 	unsigned char *shared;
-	int blocks, lane, group, ks; /* group, ks: the warp's */
-	uint32_t x;                  /* bytes from x.q to what the thread copies of a slice */
-	uint32_t d;                  /* index of the d that the thread reads, block 0 of its row */
+	int blocks, lane, group, ks; /* group, ks: of the warp: w / KS, w % KS */
+	uint32_t x;                  /* bytes from x.q to the thread's part of a slice */
+	uint32_t d;                  /* index of the d that the thread reads for block 0 */
 };
 struct mid_weights {
 	W::part p[MID_AHEAD];
@@ -108,7 +108,7 @@ GPU_FN void mid_load_first(mid_weights *w, const mid_state &v)
 	for (int s = 0; s < MID_AHEAD; s++)
 		mid_load(&w->p[s], v, v.ks, s);
 }
-/* Start the copy of the head of tile b, which the warp adds in `round`. */
+/* Start the copy of the head of tile b, which the warp uses in `round`. */
 GPU_FN void mid_copy_head(unsigned char *heads, const mid_state &v, int round, int b)
 {
 	for (int at = v.lane * TILE_LANE; at < W::HEAD && b < v.blocks; at += TILE_LOAD)
@@ -158,7 +158,7 @@ GPU_FN void mid_fill(const mid_state *v, const gpu_act &x, int round, int s)
 		mid_copy<NT, TERMS, KS>(v, x, round, s % W::SLICES);
 	copy_commit();
 }
-/* Add a slice.  x: of the warp's tile, in shared memory. */
+/* Add the products of a slice. x: that of the warp's tile, in shared memory. */
 template <int NT, int TERMS>
 GPU_FN void mid_add(W::acc *a, const W::part &p, const W::scale &scale, const unsigned char *x)
 {
@@ -174,14 +174,15 @@ GPU_FN void mid_add(W::acc *a, const W::part &p, const W::scale &scale, const un
 		W::template add<TERMS>(a[c], f, scale, q);
 	}
 }
-/* Return the address in t of the lane's sums of tile k of a round. */
+/* Return the address of the lane's sums of tile k of a round, in t. */
 template <int NT, int TERMS, int KS> GPU_FN float2 *mid_t(const mid_state &v, int k)
 {
 	typedef mid_size<NT, TERMS, KS> Z;
 
 	return (float2 *)(v.shared + Z::AT_T + (k * Z::GROUPS + v.group) * Z::TILE_T) + v.lane;
 }
-/* Finish the warp's tile of a round and store t; with KS 1 add it to y instead, which replaces t. */
+/* Finish the warp's tile of a round: store its sums in t, or with KS 1 add them to y, which is kept
+ * in t. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_finish(const W::acc *a, const mid_state &v, int round)
 {
@@ -216,7 +217,7 @@ GPU_FN void mid_finish(const W::acc *a, const mid_state &v, int round)
 		}
 	}
 }
-/* KS > 1: continue the warp's units of y by the n tiles of a round. */
+/* KS > 1: add the n tiles of a round to the warp's units of y. */
 template <int NT, int TERMS, int KS> GPU_FN void mid_chain(float2 *y, const mid_state &v, int n)
 {
 	typedef mid_size<NT, TERMS, KS> Z;
@@ -239,7 +240,7 @@ template <int NT, int TERMS, int KS> GPU_FN void mid_chain(float2 *y, const mid_
 		}
 	}
 }
-/* A round: add the warp's tile and continue y. */
+/* Compute a round: the warp's tile, then y. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_round(float2 *y, mid_weights *w, const mid_state *v, const gpu_act &x, int round)
 {
@@ -277,7 +278,7 @@ GPU_FN void mid_round(float2 *y, mid_weights *w, const mid_state *v, const gpu_a
 	__syncthreads();
 	mid_chain<NT, TERMS, KS>(y, *v, v->blocks - round * KS);
 }
-/* Store unit u of the warp's group: rows of the first or the last 8, a pair of columns. */
+/* Store unit u of the warp's group: a pair of columns of the first or the last 8 rows. */
 GPU_FN void mid_store_unit(const gpu_mm &m, const struct mm_part &part, const mid_state &v, int u,
                            float2 y)
 {
@@ -305,7 +306,7 @@ GPU_FN void mid_store(const float2 *y, const gpu_mm &m, const struct mm_part &pa
 	for (int u = 0; KS == 1 && u < 2 * NT; u++)
 		mid_store_unit(m, part, v, u, mid_t<NT, TERMS, KS>(v, 0)[u * TILE_LANES]);
 }
-/* Return the row of x of column `col` of a part; for larger columns than the last, its row. */
+/* Return the row of x of column `col` of a part; columns after the last use the row of the last. */
 GPU_FN uint32_t mid_row(const gpu_mm &m, const struct mm_part &part, int col)
 {
 	int row;
@@ -313,7 +314,7 @@ GPU_FN uint32_t mid_row(const gpu_mm &m, const struct mm_part &part, int col)
 	mm_column(m, part, col < part.cols ? col : part.cols - 1, &row);
 	return (uint32_t)row;
 }
-/* Compute columns [0, part.cols), at most 8 NT of them.  *w: the first slices, loaded. */
+/* Compute columns [0, part.cols), at most 8 NT columns.  *w: the first slices, already loaded. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_columns(mid_weights *w, mid_state *v, const gpu_mm &m, const struct mm_part &part)
 {
@@ -371,7 +372,7 @@ static __global__ void __launch_bounds__(MID_THREADS, mid_resident<NT, KS>())
 		if (m.e.first || done)
 			mid_load_first(&w, v);
 		if (done)
-			__syncthreads(); /* the ring and t are free */
+			__syncthreads(); /* all warps have read the ring and t */
 		p.cols = cols - done < Z::COLS ? cols - done : Z::COLS;
 		mid_columns<NT, TERMS, KS>(&w, &v, m, p);
 	}

@@ -1,18 +1,18 @@
 /* backend/cuda/mm.cuh (private) - common code of products with many rows: find the part of a
  * product that a block computes, and store a sum in y.
  *
- * A launch has tiles of M weight rows (of all jobs, one job after the other) and slots of N
- * columns.  Blocks run in panels of MM_PANEL tiles by all slots, so that blocks that run together
- * share weights and columns in L2:
+ * A launch has tiles of M weight rows (one job after the other) and slots of N columns.  Blocks are
+ * numbered in panels of MM_PANEL tiles by all slots, so that blocks that run at the same time share
+ * weights and columns in L2:
  *
  *     tile   0   panel 0: block 0, 8, 16 ... in slots 0, 1, 2 ...
  *            1            block 1, 9 ...
  *           ..
  *     tile   8   panel 1
  *
- * Experts: the columns of expert e are in slots from first[e] / N + e on.  These slots do not
- * overlap, because expert e has at most (first[e + 1] / N - first[e] / N) + 1 tiles of columns; so
- * no sum over experts is needed, and pairs / N + experts slots are enough. */
+ * Experts: the columns of expert e are in slots from first[e] / N + e on.  Slots of different
+ * experts do not overlap: expert e needs at most first[e + 1] / N - first[e] / N + 1 of them.  So
+ * pairs / N + experts slots are enough, and no prefix sum is needed. */
 #ifndef BACKEND_CUDA_MM_CUH
 #define BACKEND_CUDA_MM_CUH
 #include "backend/cuda/launch.h"
@@ -24,8 +24,8 @@ enum { MM_PANEL = 8 };
 /* The part of a product that a block computes: columns [0, cols) of weight rows [row, row + M). */
 struct mm_part {
 	int job, row; /* first weight row */
-	int expert;   /* matrix; 0 without experts */
-	int first;    /* of the columns: index into e.pair, or the row of x */
+	int expert;   /* index of the matrix; 0 without experts */
+	int first;    /* column 0: index in e.pair; without experts row of x */
 	int cols;     /* columns of the part, at most N; <= 0: nothing to do */
 };
 
@@ -48,7 +48,7 @@ static inline int64_t mm_slots(const struct gpu_mm *m, int cols)
 
 /* ---- device ---- */
 
-/* Set the job and the weight row of tile `tile` of M rows. */
+/* Set the job and the first weight row of tile number `tile`. */
 template <int M> GPU_FN void mm_find_tile(struct mm_part *p, const gpu_mm &m, int tile)
 {
 	p->job = 0;
@@ -59,8 +59,8 @@ template <int M> GPU_FN void mm_find_tile(struct mm_part *p, const gpu_mm &m, in
 	}
 	p->row = tile * M;
 }
-/* Set the expert and the columns of slot `slot` of N columns.  All THREADS threads of the block
- * call it. */
+/* Set the expert and the columns of slot number `slot`.  All THREADS threads of the block call
+ * it. */
 template <int N, int THREADS> GPU_FN void mm_find_slot(struct mm_part *p, const gpu_mm &m, int slot)
 {
 	SHARED(int32_t, found, [3]);
@@ -103,7 +103,7 @@ GPU_FN struct mm_part mm_find(const gpu_mm &m, int tiles, int slots)
 	mm_find_slot<N, THREADS>(&p, m, at / height);
 	return p;
 }
-/* Return the row of y of column c of a part, and set *x_row to the row of x. */
+/* Return the row of y for column c of a part, and set *x_row to the row of x for it. */
 GPU_FN int mm_column(const gpu_mm &m, const struct mm_part &p, int c, int *x_row)
 {
 	int row = p.first + c;
@@ -137,7 +137,8 @@ GPU_FN struct mm_matrix mm_open(const gpu_mm &m, int job, int expert)
 	x.cap = j.cap;
 	return x;
 }
-/* Store the result of weight row `row` in row `col` of y, if there is such a weight row. */
+/* Store the result of weight row `row` in row `col` of y, unless `row` is past the last weight
+ * row. */
 GPU_FN void mm_store(const struct mm_matrix &x, int row, int col, float sum)
 {
 	float y;

@@ -1,8 +1,8 @@
-/* backend/cuda/part.cuh (private) - slices of int8 products: how 16 rows x 64 of k are stored, by
- * bits of a code.  Register n = 4 h + r of a lane is register r of step h (tile.cuh); its four
- * codes are in the four bytes.
+/* backend/cuda/part.cuh (private) - how int8 products store a slice of 16 rows x 64 of k, by the
+ * number of bits of a code.  Register n = 4 h + r of a lane is register r of step h (tile.cuh); its
+ * four codes are in the four bytes.
  *
- *   tile_part8      16 + 16 bytes a lane: the registers themselves
+ *   tile_part8      16 + 16 bytes a lane: the registers, unpacked
  *   tile_part4<UP>  16: word r = register r in the low, register 4 + r in the high halves of bytes
  *   tile_part5<UP>  16 + 4: as part4; bit n of the last word's bytes is the fifth bit of register n
  *   tile_part6      16 + 8: word 3 h + j, j < 3: register j of step h in bits 2 - 7; bits 0 and 1:
@@ -11,12 +11,11 @@
  *   tile_part2      8: word h as in part3
  *   tile_part4t<T>  16: word j: registers 2 j and 2 j + 1, four halves of a byte each; T is a table
  *
- * The int8 that enters the product is the code shifted left by UP (part6: 2, part3: 5).  With the
- * code's top bit inverted in the tile, 8 bits of code and zeros are (code - half) * 2^UP as a
- * signed byte: one mask replaces a subtraction.  The scale is divided by 2^UP, which changes no
- * bits.
+ * The int8 that enters the product is the code shifted left by UP (part6: 2, part3: 5).  The tile
+ * stores the code's top bit inverted: as a signed byte, the shifted code is then (code - half) *
+ * 2^UP, so a mask replaces the subtraction.  The scale is divided by 2^UP, which is exact.
  *
- * A type T that uses a part gives RAW_K, RAW (elements and bytes of the file's block) and
+ * A type T that uses a part defines RAW_K, RAW (elements and bytes of the file's block) and
  *   int code(p, k)    the stored code of element k of the file's block p */
 #ifndef BACKEND_CUDA_PART_CUH
 #define BACKEND_CUDA_PART_CUH
@@ -25,12 +24,12 @@
 GPU_FN uint32_t tile_shift(uint32_t v, int left) { return left < 0 ? v >> -left : v << left; }
 GPU_FN uint32_t tile_bytes(uint32_t byte) { return byte * 0x01010101u; }
 
-/* Return the code of element k < 32 of 16 bytes: the low halves first, then the high ones. */
+/* Return the code of element k < 32 of qs[16]: elements 0 ... 15 are low halves, 16 ... 31 high. */
 GPU_FN int tile_nibble(const unsigned char *qs, int k)
 {
 	return k < 16 ? qs[k] & 15 : qs[k - 16] >> 4;
 }
-/* Return the codes of register r of step h of slice s, a byte each. */
+/* Return the four codes of register r of step h of slice s, one in each byte. */
 template <class T>
 GPU_FN uint32_t tile_codes(const struct tile_raw *w, int s, int lane, int h, int r)
 {
@@ -264,7 +263,7 @@ struct tile_part2 {
 	}
 };
 
-/* T::table(j): bytes 4 j ... 4 j + 3 of the 16 values of a code */
+/* TABLE::table(j): values 4 j ... 4 j + 3 of the 16 values of codes, one in each byte */
 template <class TABLE> struct tile_part4t {
 	enum { UP = 0, SLICE = TILE_LOAD };
 	struct part {

@@ -1,5 +1,5 @@
 /* backend/cuda/q.cuh (private) - the weight type that a *_tmpl.cu file is compiled for: -DQ=<type>
- * includes q_<type>.cuh and makes W its struct.  GPU_NAME(x) is x_<type>. */
+ * includes q_<type>.cuh and defines W as struct gpu_<type>.  GPU_NAME(x) is x_<type>. */
 #ifndef BACKEND_CUDA_Q_CUH
 #define BACKEND_CUDA_Q_CUH
 #ifndef Q

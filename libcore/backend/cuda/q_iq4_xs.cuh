@@ -1,7 +1,7 @@
 /* backend/cuda/q_iq4_xs.cuh (private) - IQ4_XS in tiles (super.cuh).
- * The file: f16 d, u16 sh: bits 2 j and 2 j + 1 are the high bits of scale j, u8 sl[4]: halves are
- * the low four bits, u8 qs[128]: 16 bytes as in Q4_0 for each 32; weight = d (scale - 32) table[q].
- * Tile: 1.02 of the file's bytes. */
+ * The file: f16 d, u16 sh (bits 2 j and 2 j + 1: high bits of scale j), u8 sl[4] (half-bytes: low
+ * four bits of the scales), u8 qs[128]: 16 bytes as in Q4_0 for each 32; weight = d (scale - 32)
+ * table[q].  Tile: 1.02 of the file's bytes. */
 #ifndef BACKEND_CUDA_Q_IQ4_XS_CUH
 #define BACKEND_CUDA_Q_IQ4_XS_CUH
 #include "backend/cuda/super.cuh"

@@ -1,6 +1,6 @@
 /* backend/cuda/q_mxfp4.cuh (private) - MXFP4 in tiles (group.cuh).
- * The file: u8 e, u8 qs[16] as in Q4_0; weight = 2^(e - 128) table[q], where the table has twice
- * the values of E2M1.  Tile: 1.00 of the file's bytes. */
+ * The file: u8 e, u8 qs[16] as in Q4_0; weight = 2^(e - 128) table[q], where table[q] is twice the
+ * E2M1 value of q.  Tile: 1.00 of the file's bytes. */
 #ifndef BACKEND_CUDA_Q_MXFP4_CUH
 #define BACKEND_CUDA_Q_MXFP4_CUH
 #include "backend/cuda/group.cuh"
@@ -12,7 +12,7 @@ struct gpu_use_mxfp4 {
 	GPU_FN int code(const unsigned char *p, int k) { return tile_nibble(p + QS, k); }
 	GPU_FN uint32_t scale_bits(const unsigned char *p) { return p[0]; }
 	GPU_FN uint32_t min_bits(const unsigned char *) { return 0; }
-	/* e = 0 and 1 are subnormal floats */
+	/* for e = 0 and 1 the scale is a subnormal float */
 	GPU_FN float scale(uint32_t bits)
 	{
 		uint32_t e = bits & 255;

@@ -6,9 +6,9 @@
  *      slice  tile_part2
  *      head   [16 rows] u8 scales[16] as in the file, [16 rows] { f16 d, f16 dmin }
  *
- * A code times its scale is at most 45, so it enters the product as one signed byte, and isum = sum
- * of (scale q) x and imin = sum of min x, exact integers, stay in the accumulators of mma for the
- * block:
+ * A code times its scale is at most 45, so scale q is one signed byte of the product.  For a whole
+ * block, isum = sum of (scale q) x and imin = sum of min x are exact integers in the accumulators
+ * of mma:
  *      t = fma(d, (float)isum, -(dmin * (float)imin))
  * Tile: 1.00 of the file's bytes. */
 #ifndef BACKEND_CUDA_Q_Q2_K_CUH
@@ -37,7 +37,7 @@ struct gpu_q2_k : tile_part2 {
 		uint32_t d[2];
 	};
 	struct scale {
-		uint32_t v[2]; /* [row] four bytes: of 16 of k each */
+		uint32_t v[2]; /* [row]: four bytes, one for each 16 of k */
 	};
 	struct end {
 		uint32_t d[2];

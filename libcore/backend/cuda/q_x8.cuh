@@ -1,12 +1,12 @@
-/* backend/cuda/q_x8.cuh (private) - X8 in tiles (tile.cuh): weights of types without kernels of
- * their own, as recode.h has them: f32 d, i8 q[16]; weight = d q.
+/* backend/cuda/q_x8.cuh (private) - X8 in tiles (tile.cuh): recoded weights of types without
+ * kernels (recode.h): f32 d, i8 q[16]; weight = d q.
  *
  *      slice  tile_part8
  *      head   [4 slices][16 rows] f32 d[4]
  *
  * From t = +0, over the groups of 16 j ascending: t = fma(d[j], (float)sum(q x), t), where the sums
- * are exact integers.  Lane t of a quad keeps the scales of slice t: get_scale is to be called by
- * all lanes of a warp.
+ * are exact integers.  Lane t of a quad keeps the scales of slice t, so all lanes of a warp must
+ * call get_scale.
  * Tile: 1.00 of the recoded bytes, 10 bits a weight. */
 #ifndef BACKEND_CUDA_Q_X8_CUH
 #define BACKEND_CUDA_Q_X8_CUH
@@ -21,8 +21,8 @@ struct gpu_x8 : tile_part8 {
 		TYPE = GPU_TYPE_X8,
 		FORM = GPU_I8,
 		SLICES = GPU_BLOCK / TILE_I8_K,
-		SCALES = TILE_I8_K / GPU_X8_K, /* of a row and slice */
-		ROW = SCALES * 4,              /* bytes */
+		SCALES = TILE_I8_K / GPU_X8_K, /* scales of a row in a slice */
+		ROW = SCALES * 4,              /* bytes of these scales */
 		HEAD = SLICES * GPU_GROUP * ROW,
 		TILE = SLICES * SLICE + HEAD,
 		SUMS = 0,
@@ -39,7 +39,7 @@ struct gpu_x8 : tile_part8 {
 		float t[4];
 	};
 
-	/* Byte of the head with the scales of a row in a slice */
+	/* Return the byte of the head at which the scales of a row in a slice begin */
 	GPU_FN int scale_at(int slice, int row) { return (slice * GPU_GROUP + row) * ROW; }
 	template <class M> GPU_FN scale load_scale(const unsigned char *at, int s, int lane)
 	{
@@ -57,7 +57,7 @@ struct gpu_x8 : tile_part8 {
 
 		return v;
 	}
-	/* v of lane `from` of the quad */
+	/* Return v of lane `from` of the quad. */
 	GPU_FN uint4 quad(const uint4 &v, int from)
 	{
 		return make_uint4(

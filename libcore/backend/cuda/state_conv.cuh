@@ -2,7 +2,8 @@
  * its sequence.  The state is the last taps - 1 rows of x, f32 [taps - 1][cols], the oldest first.
  *
  *   y[pos][c] = silu(sum of x[pos - taps + 1 + t][c] w[c][t], then the bias)
- *               t ascending by fma from +0; no_silu 1: y is the sum, by products that are rounded
+ *               t ascending by fma from +0; no_silu 1: y is the sum, each product rounded before it
+ *               is added
  *   Rows before position 0 are 0.  The bits are those of kern/state.h.
  *
  * A thread computes one column of a chunk of a run; chunks are whole pages:
@@ -10,10 +11,10 @@
  *   run      |  page |   page   |   page   | page |
  *   chunk    |------- 0 --------|-----1----|--2---|      taps 4
  *
- * Chunk 0 has the page of the state that the run begins with, and all pages whose states may need
- * rows of it; no other chunk reads or writes these.  A thread first computes its rows, then writes
- * pages from the last to the first, the rows of a page ascending: nothing is overwritten before it
- * is read. */
+ * Chunk 0 contains the page with the state before the run, and all pages whose new states may
+ * contain rows of it.  No other chunk reads or writes these pages.  A thread first computes its
+ * rows, then writes states from the last page to the first, rows ascending, so nothing is
+ * overwritten before it is read. */
 #ifndef BACKEND_CUDA_STATE_CONV_CUH
 #define BACKEND_CUDA_STATE_CONV_CUH
 #include "backend/cuda/math.cuh"
@@ -21,20 +22,20 @@
 
 enum {
 	CONV_THREADS = 128,
-	CONV_ROWS = 8, /* computed at a time, for loads that do not wait for each other */
+	CONV_ROWS = 8, /* rows computed at a time, so that their loads overlap */
 };
 
-/* Return the pages of chunk 0. */
+/* Return the number of pages of chunk 0. */
 static inline __host__ __device__ int conv_head(int taps)
 {
 	return 1 + (taps - 1 + GPU_PAGE - 1) / GPU_PAGE;
 }
 
 struct conv_column {
-	const float *x, *old; /* the run's first row; the state, NULL if there is none */
+	const float *x, *old; /* x: first row of the run; old: state before the run or NULL */
 	int pos, taps, ld;
 };
-/* Return x at a position: of the run, of the state before it, or 0 before the sequence. */
+/* Return x at position pos: from the run, from the state before the run, or 0 before position 0. */
 GPU_FN float conv_input(const struct conv_column *c, int pos)
 {
 	int at = pos - c->pos;
@@ -72,7 +73,7 @@ GPU_FN void conv_rows(const struct gpu_conv &a, const struct conv_column *c, int
 	}
 }
 
-/* Store the rows before position `end` in a page. */
+/* Store the state before position `end` (the last taps - 1 rows) at `to`. */
 GPU_FN void conv_keep(const struct conv_column *c, float *to, int end)
 {
 	for (int t = 0; t < c->taps - 1; t++)

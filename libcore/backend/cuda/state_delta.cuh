@@ -1,22 +1,23 @@
-/* backend/cuda/state_delta.cuh (private) - GATED_DELTA: the gated delta rule, row by row.  For each row
- * of a run in order, in each head, column c of its state s [dk][dv]:
+/* backend/cuda/state_delta.cuh (private) - GATED_DELTA: the gated delta rule, row by row.  For each
+ * row of a run, ascending, and each head, on each column of the head's state s [dk][dv]:
  *
  *   m = sum of s[i] k[i];  d = beta (v - g m);  s[i] = fma(k[i], d, g s[i]);
- *   y = scale (sum of s[i] q[i]); ssm 1: d = beta v; with a skip: y = fma(skip, v, y)
+ *   y = scale (sum of s[i] q[i]); ssm 1: d = beta v; skip not NULL: y = fma(skip, v, y)
  *
  * A sum over i is four chains, chain j of i = j mod 4, ascending by fma from +0; then (0 + 2) + (1
  * + 3).  The bits are those of kern/state.h.
  *
  * A block has DELTA_COLS columns of one head of one run, for all rows of the run.  Four lanes share
- * a column, lane j has chain j; their part of the state stays in registers from the first row to
- * the last.  One more warp reads the next rows while the others compute:
+ * a column: lane j computes chain j and keeps its part of the state in registers from the first row
+ * to the last.  One extra warp reads the next rows while the others compute:
  *
  *   warp 0 ... 3   state --> rows 0 ... 15 | rows 16 ... 31 | ... --> pages
  *   warp 4         rows 0 ... | rows 16 ...     |               q, k, v and gates to shared memory
  *
- * A head's state in a page: [dv][dk].  If dk is a multiple of 16 and the state is aligned, place 16
- * m + 4 j + r holds i = 16 m + 4 r + j: a lane reads 16 bytes, the lanes of a column 64.  Else
- * place i holds i.  q and k in shared memory have the first order, padded with zeros.
+ * A head's state in a page: [dv][dk].  If dk is a multiple of 16 and the state is aligned, float 16
+ * m + 4 j + r of a column is element i = 16 m + 4 r + j, so a lane reads 16 bytes and the lanes of
+ * a column 64.  Otherwise float i is element i.  q and k in shared memory have the first order,
+ * padded with zeros.
  *
  * Limits: dk up to GPU_DELTA_DK. */
 #ifndef BACKEND_CUDA_STATE_DELTA_CUH
@@ -25,14 +26,14 @@
 #include "backend/cuda/state_page.cuh"
 
 enum {
-	DELTA_LANES = 4, /* that share a column */
+	DELTA_LANES = 4, /* lanes that share a column */
 	DELTA_WARP_COLS = 32 / DELTA_LANES,
-	DELTA_WARPS = 4, /* that compute */
+	DELTA_WARPS = 4, /* warps that compute */
 	DELTA_COLS = DELTA_WARPS * DELTA_WARP_COLS,
 	DELTA_THREADS = (DELTA_WARPS + 1) * 32,
 	DELTA_GROUP = 16, /* elements of a column that its lanes read at once */
 	DELTA_MOST = GPU_DELTA_DK / DELTA_GROUP,
-	DELTA_ROWS = 16, /* in shared memory at a time; half of it for the largest dk */
+	DELTA_ROWS = 16, /* rows in shared memory at a time; half as many for the largest dk */
 };
 template <int GROUPS> struct delta_rows {
 	enum {
@@ -43,12 +44,12 @@ template <int GROUPS> struct delta_rows {
 	float v[ROWS][DELTA_COLS], g[ROWS], beta[ROWS];
 };
 
-/* The part of a lane: chain `chain` of one column. */
+/* State of a lane: its chain of one column. */
 template <int GROUPS> struct delta_lane {
-	float s[GROUPS * DELTA_LANES]; /* i = 4 n + chain */
-	int chain, col;                /* col: of the block's columns */
+	float s[GROUPS * DELTA_LANES]; /* s[n]: element i = 4 n + chain */
+	int chain, col;                /* col: index in the block's columns */
 	bool inside;                   /* the head has this column */
-	size_t at;                     /* of the column in the layer's state, in floats */
+	size_t at;                     /* index of the column's first float in the layer's state */
 };
 
 /* ---- the state ---- */
@@ -163,7 +164,7 @@ GPU_FN void delta_fetch(struct delta_rows<GROUPS> *to, const struct gpu_delta &d
 
 /* ---- computing ---- */
 
-/* Return (0 + 2) + (1 + 3) of the four lanes of a column. */
+/* Return the sum of v over the lanes of a column: (v0 + v2) + (v1 + v3). */
 GPU_FN float delta_join(float v)
 {
 	v = v + __shfl_xor_sync(~0u, v, 2);
@@ -210,7 +211,8 @@ GPU_FN float delta_row(struct delta_lane<GROUPS> *l, const struct delta_rows<GRO
 	return delta_join(o);
 }
 
-/* Compute rows [from, from + rows) of the run; y: the column of the run's first row. */
+/* Compute rows [from, from + rows) of the run.  y: the lane's column in the run's first row of
+ * y. */
 template <int GROUPS>
 GPU_FN void delta_compute(struct delta_lane<GROUPS> *l, const struct delta_rows<GROUPS> *x,
                           const struct gpu_delta &d, const struct state_run *run, float *y,

@@ -9,9 +9,9 @@
 
 #define GATE_EXP_MIN -746.0
 #define GATE_EXP_MAX 710.0
-#define GATE_LINEAR 20 /* from here on softplus(x) is x in float */
+#define GATE_LINEAR 20 /* softplus(x) is x in float from this x on */
 
-/* 2^n of a normal number */
+/* 2^n; the result must be a normal number */
 GPU_FN double gate_pow2(uint64_t n) { return gpu_float64((n + 1023) << 52); }
 
 /* fm_exp of base/fmath.c, operation by operation */
@@ -41,7 +41,7 @@ GPU_FN double gate_exp(double x)
 	p = fma(p, r, FM_EXP_C4);
 	p = fma(p, r, FM_EXP_C3);
 	p = fma(p, r, FM_EXP_C2);
-	/* 1 + r + y; the rounding error of 1 + r joins the small part */
+	/* 1 + r + y; the rounding error of 1 + r is added to the small part */
 	y = fma(r * r, p, fma(r, lo, lo));
 	t = 1.0 + r;
 	y = t + (r - (t - 1.0) + y);

@@ -3,9 +3,9 @@
  *   pages of a run   | source |         | page  |         | page  |
  *                        '-- state --> rows --^-- rows ------^
  *
- * A run reads the state from the page of the position before its first.  If it begins inside a
- * page, that is also the first page that it writes.  It writes the state after its last row in each
- * page, unless the page was released. */
+ * A run reads the state from the page of the position before the run; if it begins inside a page,
+ * it also writes that page first.  To each of its pages, except released ones, it writes the state
+ * after its last row in that page. */
 #ifndef BACKEND_CUDA_STATE_PAGE_CUH
 #define BACKEND_CUDA_STATE_PAGE_CUH
 #include "backend/cuda/gpu.h"
@@ -13,12 +13,12 @@
 
 enum { STATE_NO_PAGE = -1 }; /* BACKEND_NO_PAGE */
 
-/* The states of one layer along a run. */
+/* The states of one layer in the pages of a run. */
 struct state_run {
-	int row, n, pos;     /* rows of the step, position of the first */
-	unsigned char *base; /* of the layer in page 0 */
+	int row, n, pos;     /* rows [row, row + n) of the step; position of row `row` */
+	unsigned char *base; /* address of the layer in page 0 */
 	size_t page_bytes;
-	const uint32_t *pages; /* of the run */
+	const uint32_t *pages; /* page numbers of the run */
 };
 GPU_FN struct state_run state_open(const struct gpu_rows *rows, int layer, int run)
 {
@@ -35,7 +35,8 @@ GPU_FN struct state_run state_open(const struct gpu_rows *rows, int layer, int r
 	return s;
 }
 
-/* Return float `at` of the layer's state in page `page` of the run; NULL: it was released. */
+/* Return the address of float `at` of the layer's state in page `page` of the run; NULL:
+ * released. */
 GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 {
 	uint32_t p = s->pages[page];
@@ -44,12 +45,13 @@ GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 	                                    : (float *)(void *)(s->base + p * s->page_bytes) + at;
 }
 
-/* Return the state that the run reads; NULL: it begins at position 0. */
+/* Return the address of float `at` of the state before the run; NULL: the run begins at position
+ * 0. */
 GPU_FN const float *state_before(const struct state_run *s, size_t at)
 {
 	return s->pos ? state_in(s, (s->pos - 1) / GPU_PAGE, at) : NULL;
 }
 
-/* Return the largest number of pages of a run of n rows. */
+/* Return the most pages that a run of n rows can touch. */
 static inline int state_pages(int n) { return (n + GPU_PAGE - 2) / GPU_PAGE + 1; }
 #endif

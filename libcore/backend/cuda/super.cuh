@@ -1,5 +1,6 @@
-/* backend/cuda/super.cuh (private) - int8 types with integer scales inside a block of 256
- * (tile.cuh; the codes: part.cuh): T::SCALES = 8 or 16 scales of 32 or 16 of k, perhaps 8 minima.
+/* backend/cuda/super.cuh (private) - int8 products of types with integer scales in a block of 256:
+ * T::SCALES = 8 or 16 scales, for 32 or 16 of k each, and perhaps 8 minima.  Tiles: tile.cuh;
+ * codes: part.cuh.
  *
  *      slice  T::P
  *      head   [16 rows] { i8 scale[SCALES], T::MIN: u8 minimum[8] },
@@ -10,8 +11,8 @@
  *      t = fma(d, (float)isum, -(dmin * (float)imin)); without minima t = d * (float)isum
  * d includes 2^-UP of the part.
  *
- * T: TYPE, RAW_K = 256, RAW, MIN, SCALES, D (byte of d, then dmin); P; code(p, k); scale(p, j),
- * min(p, j) of the file's block p. */
+ * T defines TYPE, RAW_K = 256, RAW, MIN, SCALES, D (byte of d, then dmin); P; code(p, k); scale(p,
+ * j), min(p, j) of the file's block p. */
 #ifndef BACKEND_CUDA_SUPER_CUH
 #define BACKEND_CUDA_SUPER_CUH
 #include "backend/cuda/part.cuh"
@@ -24,8 +25,8 @@ template <class T> struct gpu_tile_super : T::P {
 		SLICES = GPU_BLOCK / TILE_I8_K,
 		SLICE = P::SLICE,
 		GROUPS = GPU_BLOCK / TILE_SUM_K,
-		HALF = T::SCALES > GROUPS,        /* scales of 16 of k */
-		SCALE_BYTES = T::SCALES / SLICES, /* of a row and slice */
+		HALF = T::SCALES > GROUPS,        /* 1: a scale for each 16 of k */
+		SCALE_BYTES = T::SCALES / SLICES, /* bytes of scales of a row in a slice */
 		ROW = T::SCALES + (T::MIN ? GROUPS : 0),
 		D_BYTES = T::MIN ? 4 : 2,
 		D_AT = GPU_GROUP * ROW,
@@ -72,7 +73,7 @@ template <class T> struct gpu_tile_super : T::P {
 		}
 		return v;
 	}
-	/* The scales of a slice, a byte each, for rows g and g + 8 */
+	/* Return the scales of a slice for rows g and g + 8.  row0, row1: their bytes */
 	GPU_FN scale make_scale(uint32_t row0, uint32_t row1)
 	{
 		scale s;

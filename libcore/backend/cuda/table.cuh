@@ -1,5 +1,5 @@
 /* backend/cuda/table.cuh (private) - tables of 16 int8 values for tile_part4t; table(j): values
- * 4 j ... 4 j + 3, the first in the lowest byte.  The CPU's are in type/grids.c. */
+ * 4 j ... 4 j + 3, the first in the lowest byte.  The tables of the CPU are in type/grids.c. */
 #ifndef BACKEND_CUDA_TABLE_CUH
 #define BACKEND_CUDA_TABLE_CUH
 #include "backend/cuda/gpu.h"

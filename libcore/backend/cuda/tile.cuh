@@ -1,13 +1,14 @@
-/* backend/cuda/tile.cuh (private) - weights as the matrix instructions read them.
+/* backend/cuda/tile.cuh (private) - tiles: weights in the order in which mma instructions read
+ * them.
  *
  * A tile is GPU_GROUP (16) weight rows by GPU_BLOCK (256) of k.  It consists of SLICES slices of
  * consecutive k, then the scales of its rows:
  *
  *      | slice 0 | slice 1 | ... | slice SLICES - 1 | head |     SLICES * SLICE + HEAD = TILE bytes
  *
- * A slice is what one 16-byte read per lane and term of x multiplies: 64 of k for int8 (two k32
- * steps), 32 of k for floats (two k16 steps).  It contains the A fragments of its two steps in the
- * order of lanes, so a warp reads it by coalesced loads of 16 (or 8) bytes a lane.
+ * A slice is multiplied with 16 bytes of each term of x per lane: 64 of k for int8 (two k32 steps),
+ * 32 of k for floats (two k16 steps).  It contains the A fragments of its two steps in the order of
+ * lanes, so a warp reads it by coalesced loads of 16 (or 8) bytes a lane.
  *
  * The fragment of a step: register r of lane 4 g + t holds row g + 8 (r % 2) and
  *      int8    k = 32 h + 16 (r / 2) + 4 t + i, i < 4 in byte i, of step h (mma.m16n8k32)
@@ -15,7 +16,7 @@
  *              order of k as struct gpu_act, so that x needs no shuffle)
  * Accumulator i of a lane is row g + 8 (i / 2), column 2 t + i % 2.
  *
- * q_<type>.cuh defines struct gpu_<type>, with static members alone:
+ * q_<type>.cuh defines struct gpu_<type>, which has static members only:
  *   enum TYPE    enum infer_type
  *        FORM    enum gpu_form of x
  *        SLICES, SLICE, HEAD, TILE    as above; bytes
@@ -28,12 +29,12 @@
  *
  *   part  load<M>(slice, lane)         M: tile_global or tile_shared; slice, head: addresses
  *   tile_frag unpack(part)             the same as A fragments
- *   head  load_head<M>(head, lane)     all of it: for kernels that keep it in registers
- *   scale get_scale(head, s)           of slice s; s is to be a constant after unrolling
+ *   head  load_head<M>(head, lane)     for kernels that keep all of it in registers
+ *   scale get_scale(head, s)           of slice s; s must be a constant after unrolling
  *   scale load_scale<M>(head, s, lane) the same value from memory, for any s
  *   end   get_end(head, lane)          of the tile
  *   end   load_end<M>(head, lane)      the same value from memory
- *   void  add<TERMS>(acc &, tile_frag, scale, x)  acc += slice; x[term]: 16 bytes of column g
+ *   void  add<TERMS>(acc &, tile_frag, scale, x)  acc += slice * x; x[term]: 16 bytes, column g
  *   void  finish(t, acc, end, sums)    the four t[b] of the lane; call once a block
  *   uint32_t word(raw, i)              32-bit word i of the tile, from the file's bytes
  *   float get(tile, r, k)              weight k of row r, bit for bit the CPU's decoder
@@ -51,12 +52,12 @@
 enum {
 	TILE_LANES = 32,
 	TILE_WORD = 4,  /* bytes */
-	TILE_LANE = 16, /* bytes of a lane in a load of a warp */
+	TILE_LANE = 16, /* bytes that a lane loads at a time */
 	TILE_LOAD = TILE_LANES * TILE_LANE,
 	TILE_TERMS = 3, /* most terms of x */
 	TILE_I8_K = 64, /* k of a slice */
 	TILE_FLOAT_K = 32,
-	TILE_SUM_K = 32,         /* k of one of gpu_act.sum */
+	TILE_SUM_K = 32,         /* elements of k in each gpu_act.sum */
 	TILE_MAGIC = 0x4b400000, /* bits of 1.5 * 2^23 */
 };
 
@@ -86,8 +87,9 @@ GPU_FN uint32_t tile_word(const uint4 &v, int i)
 GPU_FN float tile_half(uint32_t pair, int i) { return half_float((uint16_t)(pair >> 16 * i)); }
 
 /* ---- int8 products ---- */
-/* The sum of a k32 step as float, exact while its magnitude is below 2^22: the accumulator began at
- * TILE_MAGIC.  One addition, where a conversion has a quarter of the rate. */
+/* Return the sum of a k32 step as float.  The accumulator c started from TILE_MAGIC, so one
+ * addition converts it, exactly while |sum| < 2^22.  A conversion instruction has a quarter of the
+ * rate. */
 GPU_FN float tile_float(int c) { return gpu_float((uint32_t)c) - 12582912.0f; }
 GPU_FN void tile_start(int c[4], int value)
 {
@@ -101,14 +103,13 @@ GPU_FN void tile_b(uint32_t b[2], const uint4 &x, int h)
 	b[1] = h ? x.w : x.y;
 }
 
-/* Sums of x over the 8 groups of 32 of a block as B fragments of mma_s8_16, column g: groups 4 t
- * ...
- * 4 t + 3, t < 2; sum = 64 hi + lo, both int8.  Lanes t >= 2 repeat those of t - 2 (A is 0 there).
- * */
+/* Sums of x over the 8 groups of 32 in a block, as B fragments of mma_s8_16, column g: sum = 64 hi
+ * + lo, both int8.  Lanes t < 2 have groups 4 t ... 4 t + 3; lanes t >= 2 repeat lane t - 2 (A is 0
+ * there). */
 struct tile_sums {
 	uint32_t lo, hi;
 };
-/* sum: of column g, of the first group of the block; aligned to 8 bytes */
+/* sum: address of the first group's sum of column g; aligned to 8 bytes */
 GPU_FN struct tile_sums tile_load_sums(const int16_t *sum, int lane)
 {
 	uint2 v = *(const uint2 *)(sum + 4 * (lane % 2));
@@ -132,7 +133,7 @@ GPU_FN void tile_minima(int imin[4], const uint32_t m[2], const struct tile_sums
 }
 
 /* ---- the chain over blocks ---- */
-/* Return y with t of a block added; d: of x and this block, unused for BF16. */
+/* Return y with the sum t of a block added.  d: scale of x in this block; unused for BF16. */
 template <class W> GPU_FN float tile_chain(float y, float t, float d)
 {
 	return (int)W::FORM == (int)GPU_I8 || (int)W::FORM == (int)GPU_F16 ? fmaf(d, t, y) : y + t;
@@ -154,12 +155,12 @@ template <class W> GPU_FN int tile_x_bytes(void)
 }
 
 /* ---- packing ---- */
-/* Rows of a tile in the file's layout; at(r) is row r at the tile's first element. */
+/* The rows of a tile in the file's layout. */
 struct tile_raw {
-	const unsigned char *at; /* row 0 of the tile, first byte of the row */
+	const unsigned char *at; /* first byte of row 0 of the tile */
 	size_t row_bytes;
-	int rows;  /* rows of the tile that exist */
-	int k0, k; /* the tile's first element; elements of a row */
+	int rows;  /* rows of the tile that are in the matrix */
+	int k0, k; /* first element of the tile; elements of a row */
 };
 /* Return the first byte of the file's block (of `block` elements, `bytes` bytes) with element k of
  * row r of the tile; NULL if there is no such element. */
