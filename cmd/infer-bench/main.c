@@ -56,7 +56,7 @@ static int refuse_subject(const struct opt_rest *rest)
 	return say_fail(&err);
 }
 
-/* Run the sub-command that the first word names; rows: as opt_rows() made them. */
+/* Run the sub-command that the first word names; rows: result of opt_rows(). */
 static int run_subject(const struct opt *rows, const struct bench_opts *o, struct opt_rest *rest)
 {
 	infer_error err = { 0 };

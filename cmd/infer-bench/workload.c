@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Random streams of the seed; OF_PROMPTS + i is that of prompt i. */
+/* Random streams of the seed; OF_PROMPTS + i is the stream of prompt i. */
 enum { OF_PROMPT = 1, OF_OUTPUT, OF_ARRIVAL, OF_SHARED, OF_WARM, OF_PROMPTS = 16 };
 enum { MAX_TRACE_BYTES = 64 << 20, MAX_TOKENS = 1 << 24, BLOCK = 512 };
 

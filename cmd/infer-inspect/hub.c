@@ -49,7 +49,7 @@ struct listing {
 	int json;
 };
 
-/* The reference to type for a snapshot: by its first branch or tag, else by its commit. */
+/* Append the reference that names a snapshot: with its first branch or tag, else with its commit. */
 static void put_ref(struct buf *out, const struct infer_hub_model *m)
 {
 	int n = (int)strcspn(m->refs, ",");

@@ -143,8 +143,8 @@ static int run_on(const struct subject *s, const struct inspect_opts *o, infer_f
 	return rc;
 }
 
-/* Run a subject with a text, in the sandbox that only allows reading: it also opens the files of
- * the text, and then forbids opening files. */
+/* Run a subject that takes a text, in a sandbox that allows only reading. The subject opens the files of the
+ * text, and then forbids opening any. */
 static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
                         const struct opt_rest *rest, infer_error *err)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SHORT = 12, ROOM = 72 }; /* characters of a hash or a type, and of a line */
+enum { SHORT = 12, ROOM = 72 }; /* SHORT: characters of a hash or type; ROOM: of a line */
 
 /* Read the n numbers of a key.  Returns 0 if the key is missing or does not have n numbers. */
 static int read_numbers(const infer_file *f, const char *key, double *v, uint64_t n)

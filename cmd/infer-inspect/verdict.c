@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Remove the path at the beginning of a message, which the report already names. */
+/* Remove the path at the beginning of a message, because the report names it already. */
 static void drop_path(infer_error *err, const char *path)
 {
 	size_t n = strlen(path);

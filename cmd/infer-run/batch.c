@@ -319,7 +319,7 @@ static int run_requests(struct batch *b, infer_error *err)
 
 /* ---- before and after */
 
-/* Set what identifies the model and the options of this run in records. */
+/* Set the model file and the digest of the options that earlier records are compared with. */
 static int set_origin(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;

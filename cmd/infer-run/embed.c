@@ -45,7 +45,7 @@ static int print_embedding(const struct run *r, const infer_task *t, infer_error
 	}
 	TRY(run_writer(&w, r, err));
 	run_info(&info, r);
-	sample.seed = 0; /* no token is drawn, so the record has no random seed */
+	sample.seed = 0; /* no token is sampled: write no random seed */
 	info.sample = &sample;
 	info.seed_random = 0;
 	rc = records_put(infer_write_answer(w, &a, &info, err), w, STDOUT_FILENO, err);

@@ -18,7 +18,7 @@ struct order {
 };
 
 void order_init(struct order *o, size_t most, size_t most_bytes);
-void order_fini(struct order *o); /* Results that were not returned are the caller's to free. */
+void order_fini(struct order *o); /* The caller frees results not returned. */
 /* Take the next ticket. INFER_ENOMEM */
 int order_take(struct order *o, uint64_t *ticket);
 /* Store the result of a ticket, of about `bytes` bytes. */

@@ -128,7 +128,7 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 	int rc = run_writer(&w, r, err);
 
 	run_info(&info, r);
-	sample.seed = 0; /* no token is drawn, so the record has no random seed */
+	sample.seed = 0; /* no token is sampled: write no random seed */
 	info.sample = &sample;
 	info.seed_random = 0;
 	if (!rc)

@@ -118,7 +118,7 @@ int line_parser_command(const struct line_parser *p, struct buf *name, struct bu
 	return 1;
 }
 
-/* True if the line in *line, from `from` on, parses to the same as p. */
+/* True if the line in *line, from `from` on, parses to the text of p. */
 static int reads_as(const struct line_parser *p, const struct buf *line, size_t from)
 {
 	struct line_parser again;

@@ -16,7 +16,7 @@
 struct line_parser {
 	struct buf text;
 	int open; /* LINE_PARSER_SLASH or LINE_PARSER_QUOTES: more lines must follow; 0: complete */
-	int quoted; /* the text is never a command */
+	int quoted; /* 1: begun with quotes, so never a command */
 	int lines;  /* lines so far inside quotes */
 };
 enum { LINE_PARSER_SLASH = 1, LINE_PARSER_QUOTES };
