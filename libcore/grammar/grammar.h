@@ -3,7 +3,7 @@
  *
  * A struct grammar is a set of texts; ir/match.h follows a text through it.  Every accepted text
  * satisfies the constraint, and every accepted prefix can be completed.  Not every satisfying text is
- * accepted: see schema/schema.h, automata/number.h and automata/format.h (spellings of numbers).
+ * accepted: see schema/schema.h, automata/number.h and automata/format.h.
  *
  * Budget: automata/budget.h.  The bytes of a grammar stay taken until ir_drop.
  * A grammar is immutable: share it freely.  Errors of all: INFER_EUNSUP (the budget, or as named),

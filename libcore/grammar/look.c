@@ -17,7 +17,7 @@ void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out)
 		out->states += c->dfa[i]->n_states;
 }
 
-/* An exhausted budget is INFER_EEMPTY. */
+/* Convert the error of an exhausted budget to INFER_EEMPTY. */
 static int map_budget(int rc, infer_error *err)
 {
 	if (rc != INFER_EUNSUP)

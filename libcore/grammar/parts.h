@@ -11,7 +11,7 @@
  *
  * Control tokens.  A control token is read as the byte 0xFF and its text.  A literal that contains the
  * text of one of `controls` requires the token there (the longest).  Free text contains no control
- * tokens, and what it must not contain it must not spell by ordinary tokens either.
+ * tokens.  Words that it must not contain are excluded also if ordinary tokens form them.
  *
  * All parts share the budget of the grammar being built.  Confined. */
 #ifndef GRAMMAR_PARTS_H
@@ -76,20 +76,21 @@ enum {
 uint32_t parts_tags(struct parts *p, const struct part_tag *tag, uint32_t n, uint32_t between,
                     unsigned flags);
 
-/* -- values in other spellings than JSON ---------------------------------------------------- */
+/* -- values in formats other than JSON ----------------------------------------------------- */
 
-/* the spelling of a member's value */
+/* the format of a member's value */
 enum part_value {
 	PART_JSON,        /* JSON */
 	PART_RAW,         /* strings without quotes and escapes; no other values */
-	PART_RAW_OR_NULL, /* the same, but not null, True, False, None; and null */
-	PART_TYPED,       /* strings without quotes, others as JSON; the delimiters give the type */
-	PART_SPELLED,     /* by the words and brackets of struct part_spelling */
+	PART_RAW_OR_NULL, /* null, or PART_RAW except null, True, False, None */
+	PART_TYPED,       /* strings without quotes, others as JSON; delimiters show the type */
+	PART_SPELLED,     /* with the words and brackets of part_spelling */
 };
-/* Members are in the order of `properties`; other members are not written.  Pairs are before and after. */
+/* Members are in the order of `properties`; other members are not written.  [2]: the text before,
+ * and after. */
 struct part_spelling {
 	const char *object[2], *comma, *name[2];
-	const char *raw[2], *json[2]; /* around the value of a member: raw; any other */
+	const char *raw[2], *json[2]; /* around the value of a member: if raw; else */
 	/* PART_TYPED: before a null, boolean, number, array, object; all NULL: json[0] */
 	const char *typed[5];
 	/* PART_RAW: around strings that this expression matches; marked[0] NULL: such strings cannot be
@@ -105,15 +106,15 @@ struct part_spelling {
 	/* PART_SPELLED, for readers without a schema: PART_AS_STRING: a value that may be a string is
 	 * one; PART_NOT_LIKE_JSON: and the string must not look like JSON or begin with a space */
 	enum part_untyped { PART_TYPES, PART_AS_STRING, PART_NOT_LIKE_JSON } untyped;
-	/* the spelling of objects within values; NULL: this one */
+	/* the format of objects within values; NULL: this one */
 	const struct part_spelling *nested;
-	/* the spelling of a member of the outermost object; NULL: PART_SPELLED */
+	/* the format of a member of the outermost object; NULL: PART_SPELLED */
 	enum part_value (*value)(const void *user, const char *name, size_t n);
 	const void *user;
 };
 /* an object that satisfies the schema; opts->ordered and opts->strings are ignored
  * what: the subject of messages
- * INFER_EUNSUP  a value cannot be spelled so */
+ * INFER_EUNSUP  a value cannot be written in this format */
 uint32_t parts_spelled(struct parts *p, const struct json *schema, const struct schema_opts *opts,
                        const struct part_spelling *how, const char *what);
 #endif

@@ -99,7 +99,7 @@ static int emit_repeat(struct parts *p, uint32_t kid, uint32_t lo, uint32_t hi, 
 	return INFER_OK;
 }
 
-/* Emit a call; until the code of the part is emitted, a is the part. */
+/* Emit a call; its operand a is the number of the part until the code of the part is emitted. */
 static int emit_call(struct parts *p, uint32_t part)
 {
 	struct piece *x = p->piece + part;

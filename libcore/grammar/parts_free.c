@@ -63,7 +63,7 @@ static int exclude_words(struct parts *p, struct dfa **out, const struct dfa_wor
 	return rc;
 }
 
-/* Set *out to the texts that end with w[k] and contain no w before. */
+/* Set *out to the texts that end with w[k] and contain none of w before it. */
 static int end_with(struct parts *p, struct dfa **out, const struct dfa_word *w, uint32_t n,
                     uint32_t k)
 {

@@ -1,4 +1,4 @@
-/* grammar/parts_spell.c - values of a schema in other spellings than JSON. */
+/* grammar/parts_spell.c - values of a schema in formats other than JSON. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "grammar/parts_tree.h"
@@ -193,7 +193,7 @@ static int is_bare_name(const struct slot *slot)
 	return slot->n > 0;
 }
 
-/* a name without quotes, so it must not contain what can end it */
+/* a name without quotes; it must not contain the text that ends it */
 static uint32_t spell_plain_name(struct spell *s, const struct part_spelling *how,
                                  const struct slot *slot)
 {
@@ -426,7 +426,7 @@ static uint32_t spell_alts(struct spell *s, uint32_t goal, const struct part_spe
 	return any ? any : no_text(p);
 }
 
-/* the values of a goal; each is spelled once, since it may contain itself */
+/* the values of a goal; each goal is built once, since it may be recursive */
 static uint32_t spell_goal(struct spell *s, uint32_t goal, const struct part_spelling *how)
 {
 	struct parts *p = s->p;

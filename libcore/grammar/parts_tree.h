@@ -26,14 +26,14 @@ struct piece {
 	uint32_t start; /* index of its code, if it is called */
 };
 
-/* the part of a goal in a spelling */
+/* the part made for a goal in a format */
 struct spelled {
 	uint32_t goal, part;
 	const struct part_spelling *how;
 };
 
 struct parts {
-	struct work tree, w; /* memory of the pieces; of the grammar */
+	struct work tree, w; /* tree: memory of the pieces; w: of the grammar */
 	struct grammar *g;
 	int rc, blamed; /* the first failure; its message has a subject (parts_blame) */
 	const struct dfa_word *control;
@@ -52,7 +52,7 @@ struct parts {
 /* Add a copy of a piece; PART_NONE if p has failed. */
 uint32_t piece_add(struct parts *p, const struct piece *like);
 uint32_t piece_fail(struct parts *p, int rc); /* set p->rc; returns PART_NONE */
-/* Add a piece of an automaton, and own it.  rc: of making d */
+/* Add a piece of automaton d, which p then owns.  rc: result of making d */
 uint32_t piece_plain(struct parts *p, int rc, struct dfa *d, int escapes);
 /* Add a piece of an automaton that g owns. */
 uint32_t piece_borrowed(struct parts *p, const struct dfa *d, int escapes);

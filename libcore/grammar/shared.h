@@ -10,7 +10,7 @@ struct infer_grammar {
 	atomic_uint refs;
 	struct grammar *g;
 	struct budget budget;  /* steps of each token; bytes of the states of a sequence */
-	uint64_t bytes, steps; /* of g; that compiling took */
+	uint64_t bytes, steps; /* memory of g; steps that compiling took */
 	const char *kind;      /* static */
 	char sha256[65];
 	struct buf ignored; /* JSON pointers, each ended by NUL */

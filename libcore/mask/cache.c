@@ -116,7 +116,7 @@ static uint32_t hash_entry_key(const struct entry_key *key)
 	return h;
 }
 
-/* Double the buckets; without memory they only get longer. */
+/* Double the number of buckets.  If out of memory, keep it: the chains get longer. */
 static void grow_buckets(struct mask *k)
 {
 	const uint32_t mask = k->mask * 2 + 1;

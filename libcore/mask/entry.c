@@ -1,4 +1,5 @@
-/* mask/entry.c - complete an entry: its allowed tokens, and the rests of texts in which the item ends. */
+/* mask/entry.c - complete an entry: its allowed tokens, and the remaining bytes of texts in which
+ * the item ends. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -49,7 +50,7 @@ static int compare_exits(const void *x, const void *y)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-/* Build the trie of the rests after exits a ... b - 1. */
+/* Build the trie of the texts that remain after exits a ... b - 1. */
 static int make_rest(struct entry_builder *f, struct ending *to, uint32_t a, uint32_t b)
 {
 	const struct trie *t = f->t;

@@ -1,5 +1,5 @@
-/* mask/entry_stack.c - entries of stacks: follow the texts of a trie from a stack on the hole.  Parser states
- * are cached, and those that are asked often cache their successors. */
+/* mask/entry_stack.c - entries of stacks: follow the texts of a trie from a stack on the hole.
+ * Parser states are cached; states used often also cache their successors. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -108,7 +108,8 @@ static int state_step(struct entry_builder *f, uint32_t from, uint8_t b, uint32_
 		return INFER_OK;
 	}
 	if (!s->next && ++s->asked > OFTEN)
-		s->next = slab_zalloc(&f->k->slab, 256, sizeof *s->next); /* NULL is fine */
+		s->next = slab_zalloc(&f->k->slab, 256,
+		                      sizeof *s->next); /* NULL: successors are not cached */
 	rc = match_copy(f->k->m, &at, &s->at, f->err);
 	if (!rc)
 		rc = match_byte(f->k->m, &at, b, f->err);
@@ -167,7 +168,8 @@ static int is_uniform(const struct mask *k, const struct match_state *at)
 	return 1;
 }
 
-/* Set *safe: any so many plain characters can follow, and the item does not end. */
+/* Set *safe to a number of plain characters, whichever they are, that can follow without ending the
+ * item. */
 static int find_safe_length(struct entry_builder *f, uint32_t first, uint8_t *safe)
 {
 	uint32_t state = first, n = 0;
@@ -222,7 +224,7 @@ static int walk_stack(struct entry_builder *f, uint32_t *at)
 		builder_allow(f, x->first, x[1].first);
 		if (s->leaves)
 			TRY(builder_add_exit(f, i, NOWHERE));
-		/* skip what is below if the item can only have ended */
+		/* skip the subtree if the item must have ended */
 		i = s->leaves && s->at.n == 1 && s->at.top[0] == f->k->hole ? x->skip : i + 1;
 	}
 	return INFER_OK;

@@ -8,8 +8,8 @@
 
 enum { LOOKS = 32, CHAIN = 128, SMALL_TABLE = 4096, LONG_WAY = 256 };
 
-/* Facts about a state.  safe: any so many plain characters can follow; exact: and no more can.  loops:
- * groups of characters that stay in the state. */
+/* Facts about a state.  safe: number of plain characters, whichever they are, that can follow;
+ * exact: 1: no more can follow; loops: groups of characters that stay in the state. */
 struct bound {
 	uint32_t state;
 	uint16_t loops;
@@ -25,8 +25,8 @@ struct text_walk {
 	struct bound bound[BOUNDS]; /* a direct-mapped cache, by state */
 };
 
-/* Return the state to which all n classes lead, or NOWHERE.  *live, *dead: some lead to a live, a dead
- * state */
+/* Return the state to which all n classes lead, or NOWHERE.  *live, *dead: 1 if some lead to a live
+ * state, to the dead state */
 static uint32_t only_successor(const uint32_t *next, uint32_t n, int *live, int *dead)
 {
 	int same = 1;
@@ -167,7 +167,8 @@ static enum decoded step_text_byte(const struct text_walk *w, const struct at *f
 	return got;
 }
 
-/* Allow the tokens below a node without a walk, if counting or their groups decide.  Returns 0 if not. */
+/* Allow the tokens below a node without a walk, if their lengths or groups decide.  Returns 0 if
+ * they do not. */
 static int allow_below(struct text_walk *w, const struct at *from, const struct trie_node *x)
 {
 	const struct trie *t = w->f->t;
@@ -189,11 +190,11 @@ static int allow_below(struct text_walk *w, const struct at *from, const struct 
 	return 1;
 }
 
-/* where the groups of plain characters lead */
+/* successors of a state by groups of plain characters */
 struct ways {
 	uint32_t live, dead; /* groups that lead to a live, to the dead state */
 	uint32_t to;         /* the live state; NOWHERE: none */
-	int split;           /* there is more than one */
+	int split;           /* 1: there is more than one live state */
 };
 
 static void add_way(struct ways *w, uint32_t to, uint8_t byte)
@@ -223,7 +224,8 @@ static uint32_t accepted_groups(const struct dfa *d, uint32_t state, uint32_t *t
 	return w.split || w.live & w.dead ? 0 : w.live;
 }
 
-/* Allow the plain texts of the same groups up to a length, if they are what the state accepts. */
+/* If the state accepts exactly the plain texts of some groups up to a length, allow them; else
+ * return 0. */
 static int allow_groups(struct text_walk *w, uint32_t state)
 {
 	const struct trie *t = w->f->t;
@@ -253,7 +255,8 @@ static int allow_groups(struct text_walk *w, uint32_t state)
 	return 1;
 }
 
-/* Allow all plain texts at once if their lengths or groups decide; the walk is over the others then. */
+/* Allow all plain texts at once if their lengths or groups decide; only the other texts are then
+ * walked. */
 static void allow_plain(struct text_walk *w, const struct at *from)
 {
 	struct mask *k = w->f->k;

@@ -1,8 +1,8 @@
 /* mask/inner.h - (private) cached mask entries, and how they are computed.
  *
- * An entry describes one stack item and one trie of token texts: the texts that the item alone accepts,
- * and the rests of those in which the item ends, for the item below it.  Entries of strings, names and
- * numbers are found by automaton and state; others by a copy of the item on an ITEM_HOLE.
+ * An entry describes one stack item and one trie of token texts: the texts within the item, and,
+ * for texts in which the item ends, the remaining bytes for the item below.  Entries of strings,
+ * names and numbers are found by automaton and state; others by a copy of the item on an ITEM_HOLE.
  * Errors: INFER_EUNSUP (steps, bytes), INFER_ENOMEM. */
 #ifndef MASK_INNER_H
 #define MASK_INNER_H
@@ -25,7 +25,7 @@ enum entry_kind {
 struct entry_key {
 	uint64_t serial;     /* of the trie */
 	const void *what;    /* the stack, the automaton, the object */
-	uint32_t kind, d[5]; /* enum entry_kind */
+	uint32_t kind, d[5]; /* enum entry_kind; state, by kind */
 };
 
 /* the texts in which the item ends, or the name of a slot */
@@ -52,14 +52,14 @@ struct entry {
 	uint32_t n_endings, n_slots, n_partial;
 	struct ending *ending;
 	struct slot_token *slot;
-	uint32_t *partial; /* texts that end within a character: each is checked alone */
+	uint32_t *partial; /* texts that end within a character; checked one by one */
 };
 
 /* a parser state on the hole, and its successor by each byte */
 struct mask_state {
 	struct match_state at;
 	uint32_t hash, chain, asked;
-	uint8_t safe;     /* any so many plain characters can follow, and the item does not end */
+	uint8_t safe;     /* so many plain characters, whichever, can follow in the item */
 	uint8_t measured; /* safe is final */
 	uint8_t outside;  /* outside of strings */
 	int leaves;       /* the item may have ended: the hole is, or may be, on top of a stack */
@@ -75,7 +75,7 @@ struct mask {
 	struct match *m;      /* for stacks on the hole */
 	struct stack_item *hole, *done;
 	uint64_t serial;             /* of the last trie */
-	uint64_t left;               /* bytes */
+	uint64_t left;               /* bytes left for entries */
 	struct entry **bucket, *old; /* old: evicted, but in use until mask_free_retired */
 	uint32_t mask, n_entries;
 	struct mask_state *state;
@@ -129,7 +129,7 @@ int builder_too_long(struct entry_builder *f); /* set the error; returns INFER_E
 /* Allow the tokens of the texts a ... b - 1. */
 void builder_allow(struct entry_builder *f, uint32_t a, uint32_t b);
 void builder_clear(struct mask *k); /* clear k->scratch */
-/* The item, or the name of `slot`, ends at this node. */
+/* Record that the item, or the name of `slot`, ends at this node. */
 int builder_add_exit(struct entry_builder *f, uint32_t node, uint32_t slot);
 /* Grow the array *p of *cap elements to hold `need`. */
 int builder_grow(struct entry_builder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
@@ -156,7 +156,8 @@ void mask_free_retired(struct mask *k);
 int mask_has(const struct mask *k, const struct entry_key *key); /* 1: the entry is cached */
 
 const struct trie *vocab_trie(const struct vocab *v);
-/* the tokens with a quote, or if `escapes` with a quote or \: their texts, and a bit for each */
+/* Tokens that contain a quote, or with `escapes` a quote or \: the trie of their texts; a bit for
+ * each. */
 const struct trie *vocab_quotes(const struct vocab *v, int escapes);
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for the texts of a trie; the tokens are added to bits. */

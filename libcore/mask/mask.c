@@ -10,7 +10,7 @@
 enum {
 	DEEP = 256, /* items that one token may end; deeper, tokens are checked byte by byte */
 	RULES = 4,  /* items of rules that share one entry */
-	FEW = 64,   /* so few texts are checked without an entry even if q->recall */
+	FEW = 64,   /* up to this number, texts are checked without an entry even if q->recall */
 };
 
 struct mask_query {
@@ -75,7 +75,7 @@ static int fill_state(struct mask_query *q, const struct trie *t, const struct m
 	return INFER_OK;
 }
 
-/* Add the tokens of the stacks that a step has made; rc: of the step. */
+/* Add the tokens of the stacks that a step has made; rc: result of the step. */
 static int fill_step(struct mask_query *q, const struct trie *t, struct step *s, int rc)
 {
 	if (!rc)
@@ -126,7 +126,7 @@ static int fill_slots(struct mask_query *q, const struct trie *t, const struct e
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	const uint32_t lo = top->data[0], n = top->data[1] - lo;
-	/* free[i]: how many of the first i slots are free */
+	/* free[i]: number of free slots among the first i */
 	uint32_t few[64],
 		*free = n < 64 ? few : slab_alloc(q->m->slab, (size_t)n + 1, sizeof *free);
 	int rc = free ? charge_query(q, n / 8 + e->n_slots / 8) : err_nomem(q->err);
@@ -175,8 +175,8 @@ static int fill_entry(struct mask_query *q, const struct trie *t, const struct e
 
 /* -- names that are used already ------------------------------------------------------------ */
 
-/* Context-dependent texts: an entry may allow too many of them, since it does not depend on the names or
- * elements before. */
+/* Context-dependent texts: an entry may allow too many of them, since it does not depend on earlier
+ * names or elements. */
 struct dependents {
 	const struct trie *t;
 	struct slab *slab;
@@ -275,8 +275,8 @@ static int fill_dependents(struct mask_query *q, const struct dependents *d, con
 	return rc;
 }
 
-/* Add the tokens of an entry whose names depend on those before: texts with two quotes may contain a
- * whole name; within a name, one quote may end it. */
+/* Add the tokens of an entry whose names depend on earlier ones: texts with two quotes may contain
+ * a whole name; within a name, one quote may end it. */
 static int fill_checked(struct mask_query *q, const struct trie *t, const struct entry *e,
                         struct stack_item *top)
 {
@@ -299,7 +299,7 @@ static int fill_checked(struct mask_query *q, const struct trie *t, const struct
 	return rc;
 }
 
-/* True if names before matter; *counted: also their number. */
+/* True if the mask depends on earlier names; *counted: also on their number. */
 static int has_names(const struct grammar *g, const struct stack_item *top, int *counted)
 {
 	const struct stack_item *object = top->kind == ITEM_CLASS_KEY ? top->up : top;
@@ -503,7 +503,7 @@ static int fill_few(struct mask_query *q, const struct trie *t, struct stack_ite
 	int rc = add_elements(&d, top, q->err), takes;
 	uint32_t n = 0;
 
-	/* tokens of other stacks stay */
+	/* keep the tokens of other stacks */
 	for (uint32_t i = 0; i < d.n && !rc; i++)
 		if (!bit_get(q->bits, t->text[d.text[i]].id))
 			d.text[n++] = d.text[i];
@@ -521,7 +521,7 @@ static int fill_few(struct mask_query *q, const struct trie *t, struct stack_ite
 }
 
 /* Add the tokens of an element of a unique array.  Tokens with a quote are checked byte by byte; if few
- * values are left also those with a \, since an escape is another spelling. */
+ * values are left also those with a \, since an escape can encode the same character. */
 static int fill_element(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
 	struct stack_item *text = find_free_text(q, top);

@@ -1,9 +1,9 @@
 /* mask/mask.h - token masks: the tokens that may come next, with a cache.
  *
- * A mask is that of vocab_mask() (mask/vocab.h), for one grammar and one vocabulary.  The top item of a
- * stack alone decides about most tokens; its entry is cached.  Tokens in which the item ends are cached
- * with their remaining bytes, about which the item below decides in the same way.  Neither a mask nor
- * the steps that it is charged depend on what is cached.
+ * A mask equals that of vocab_mask() (mask/vocab.h).  For most tokens only the top item of a stack
+ * matters; its entry is cached.  For tokens in which the item ends, the entry contains the
+ * remaining bytes, to which the item below is applied in the same way.  Neither a mask nor the
+ * steps that it is charged depend on what is cached.
  *
  * Budget.  If the bytes given to mask_new are used up, the cache is emptied.
  * Shared: any threads may call, each with a matcher of its own for the same grammar.  The grammar and
@@ -16,7 +16,7 @@ struct mask;
 
 /* most    bytes of the cache; steps of one byte, as in match_new
  * spaces  those of the matchers that will be passed to mask_fill
- * INFER_EUNSUP  the bytes are too few; INFER_ENOMEM */
+ * INFER_EUNSUP  too few bytes; INFER_ENOMEM */
 int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
              enum match_spaces spaces, const struct budget *most, infer_error *err);
 void mask_free(struct mask *k); /* NULL is fine */

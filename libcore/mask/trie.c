@@ -124,8 +124,8 @@ static void fill_nodes(struct trie *t, uint32_t *open)
 
 enum { QUOTE = 1, TWO_QUOTES = 2, BACKSLASH = 4 };
 
-/* after a prefix: bytes missing in its last character, the bounds of the next byte, characters so far,
- * marks (QUOTE ...) among them */
+/* state after a prefix: bytes missing in its last character, bounds of the next byte, characters so
+ * far, flags (QUOTE ...) of those */
 struct prefix {
 	uint8_t need, lo, hi, chars, marks;
 };
@@ -334,7 +334,7 @@ static int compare_kinds(const void *x, const void *y)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Sort by key: a radix sort by twice 12 bits, or a comparison sort of few. */
+/* Sort by key: a radix sort in two passes of 12 bits, or a comparison sort if there are few. */
 static void sort_kinds(struct kinded *s, struct kinded *spare, uint32_t n)
 {
 	enum { BITS = 12 };

@@ -36,8 +36,8 @@ static int want_any(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Make a branch for each subset of the schemas, in which they hold and the others do not. For
- * unevaluated* keywords it matters which hold. */
+/* Make a branch for each subset of the schemas, in which only these hold: unevaluated* keywords
+ * depend on which hold. */
 static int decide_any(struct schema *c, const struct todo *it)
 {
 	enum { MOST = 6 };
@@ -180,8 +180,8 @@ static int equal_constant(struct schema *c, struct branch *x, const struct json 
 	return INFER_OK;
 }
 
-/* Make the branches of objects or arrays that are not equal to v: a member does not exist, a member
- * or element differs, or there are more or, of elements, fewer. */
+/* Make the branches of objects or arrays that are not equal to v: a member is missing, a member or
+ * element differs, there are more of them, or fewer elements. */
 static int unequal_constant(struct schema *c, const struct json *v)
 {
 	uint32_t i = 0, lit;
@@ -319,7 +319,7 @@ static int narrow_fork(struct schema *c, const struct dfa *d)
 	return schema_narrow(c, x, d);
 }
 
-/* Only integers are undecided: see verdict_of_type. */
+/* Only "integer" is applied here; verdict_of_type decides the other types. */
 int kw_type_apply(struct schema *c, const struct todo *it)
 {
 	const struct dfa *d;

@@ -6,7 +6,7 @@
 
 enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
 
-/* Each element satisfies the schema of its position. Negated: one that exists does not. */
+/* Each element satisfies the schema of its position. Negated: some element does not. */
 int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
@@ -32,7 +32,7 @@ int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Every element at `from` or later satisfies the schema it->v. Negated: one does not. */
+/* Every element at `from` or later satisfies the schema it->v. Negated: some element does not. */
 static int items_from(struct schema *c, const struct todo *it, uint32_t from)
 {
 	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
@@ -210,7 +210,7 @@ static int gather_facts(struct schema *c, struct build *u)
 		u->n_facts++;
 		if (f->kind == FACT_COUNT)
 			TRY(add_counter(c, u, f, f->from));
-		/* an element that cannot exist, so none after it */
+		/* this element cannot exist, so none can follow */
 		if (f->kind == FACT_ITEMS && f->lit == LIT_FALSE && f->from < a->max)
 			a->max = f->from;
 	}
@@ -258,7 +258,8 @@ static int make_counters(struct schema *c, struct build *u)
 	return work_alloc(&c->w, &a->can, (uint64_t)(a->steady + 1) * a->width, 1);
 }
 
-/* Make the options of position i: for each set of counters that its element increments, a goal. */
+/* Make the options of position i: one goal for each set of counters that an element can
+ * increment. */
 static int make_options_at(struct schema *c, struct build *u, uint32_t i)
 {
 	struct options *o = u->a->item + i;

@@ -34,12 +34,12 @@ struct fact {
 	uint32_t name_n, lit, mask;
 	union {
 		uint32_t from; /* FACT_ITEMS, FACT_COUNT */
-		uint32_t need; /* FACT_HAS: its index among them */
+		uint32_t need; /* FACT_HAS: index among the FACT_HAS */
 	};
 	uint32_t to, min, max;
-	int evaluates; /* what it is about counts as evaluated, for the bits of mask */
+	int evaluates; /* 1: its members or elements count as evaluated for mask */
 	int neg;       /* FACT_REST: some member or element satisfies lit */
-	uint32_t bit;  /* FACT_REST: that of its keyword */
+	uint32_t bit;  /* FACT_REST: the bit of its keyword */
 	const struct json *v;
 };
 
@@ -48,9 +48,9 @@ struct branch {
 	struct todo *todo, *late;  /* late: after all of todo, because it makes several branches */
 	struct todo *done;         /* literals that were expanded */
 	struct fact *facts;        /* newest first */
-	const struct dfa *text;    /* numbers or strings; NULL: all */
+	const struct dfa *text;    /* accepted numbers or strings; NULL: all */
 	uint32_t min, max;         /* number of members or elements */
-	uint32_t bits;             /* how many bits of masks are in use */
+	uint32_t bits;             /* number of mask bits in use */
 	int dead;                  /* no value satisfies it */
 	const struct json *unique; /* the uniqueItems that holds; NULL: none */
 };

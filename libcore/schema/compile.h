@@ -27,7 +27,7 @@
 
 enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* locations 0 and 1: the schemas true and false */
 
-/* An automaton by what it was made of: see schema_cached. */
+/* A cached automaton with its key (of, how): see schema_cached. */
 struct cached {
 	const void *of;
 	uint32_t how;
@@ -59,14 +59,14 @@ struct schema {
 	uint32_t n_remote_refs, cap_remote_refs, n_cached, cap_cached, n_memo, cap_memo;
 	uint32_t n_texts, cap_texts, n_scopes, cap_scopes;
 	uint32_t n_names; /* of dynamic anchors */
-	uint32_t **scope; /* [n_scopes][n_names] a resource, NOWHERE */
+	uint32_t **scope; /* [n_scopes][n_names] a resource, or NOWHERE */
 	int scoped;       /* several resources have a dynamic anchor of one name */
 	struct htab by_value, by_lits, by_memo, by_cached, by_text;
 
 	/* the goal that is expanded, for values of one type */
 	uint32_t goal;
 	enum alt_type type;
-	const struct branch *branch;  /* in which a literal or keyword is applied */
+	const struct branch *branch;  /* the branch in which a keyword is applied */
 	struct branch *made, *newest; /* list of the branches that result, and its last */
 	const struct dfa **collect;   /* NULL, or the union of the strings of finished branches */
 	uint32_t depth;               /* of recursion over branches */
@@ -74,7 +74,7 @@ struct schema {
 
 	struct unique *unique;
 	uint32_t n_unique, cap_unique;
-	int older;       /* the draft in which a refused value is valid; 0: none */
+	int older;       /* an older draft in which a refused value is valid; 0: none */
 	int scanned;     /* all anchors are known, except in schemas that only pointers refer to */
 	int failed;      /* 0, or the code of an error in a schema that a reference refers to */
 	infer_error why; /* that error */
@@ -121,11 +121,11 @@ int schema_disjoint(struct schema *c, uint32_t a, uint32_t b);
 /* ---- array.c, object.c, unique.c ---- */
 
 /* Make the shape of a branch for arrays or objects: set out->shape and out->array or out->object,
- * which stays NULL if it has no values. */
+ * which stays NULL if the shape has no values. */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);
 /* Count, for each state of d, the words accepted from it. UINT64_MAX: more than any array has
- * elements. *out is unchanged (NULL before) if that is so for all states. */
+ * elements. If that is so for all states, *out is unchanged (set it to NULL before). */
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
 /* Count the values of the goals of elements under uniqueItems.
  * INFER_EUNSUP  an array may need more distinct values than its elements have */

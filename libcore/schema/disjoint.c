@@ -1,4 +1,4 @@
-/* schema/disjoint.c - find schemas that no value satisfies both of: oneOf need not negate them.
+/* schema/disjoint.c - find pairs of schemas without a common value, which oneOf need not negate.
  *
  * Common reasons are tried: different types, different constants, a required property with disjoint
  * schemas, a required property that the other schema forbids. */
@@ -127,7 +127,7 @@ static int is_property_disjoint(struct schema *c, const struct conjuncts *a,
 	return 0;
 }
 
-/* True if that is so for a property that a requires. */
+/* True if is_property_disjoint holds for a property that a requires. */
 static int are_members_disjoint(struct schema *c, const struct conjuncts *a,
                                 const struct conjuncts *b, int depth)
 {

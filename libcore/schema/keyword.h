@@ -60,7 +60,7 @@ enum keyword_branches {
 	BRANCHES_PLAIN = 1,   /* several, unless negated */
 	BRANCHES_NEGATED = 2, /* several, if negated */
 	BRANCHES = BRANCHES_PLAIN | BRANCHES_NEGATED,
-	UNEVALUATED = 4 /* before the others of its schema, which mark what they evaluate */
+	UNEVALUATED = 4 /* applied before the others, which mark what they evaluate */
 };
 
 /* Do values of one type satisfy a schema? */
@@ -120,12 +120,12 @@ const char *keyword_near(const struct json *member);
 const char *keyword_mistake(const struct json *v, enum keyword_value value);
 /* Return the types that a name allows, as bits of enum alt_type; 0: not the name of a type. */
 unsigned keyword_type_bits(const struct json *name);
-/* Return the type of a constant, as such a bit. */
+/* Return the type of a constant as a bit of enum alt_type. */
 unsigned keyword_value_bits(const struct json *v);
 /* True if v is an array of strings. */
 int keyword_is_strings(const struct json *v);
 
-/* -- verdict.c: what is known without expanding */
+/* -- verdict.c: decisions without expanding */
 /* Decide a literal for values of c->type. */
 enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
 /* Decide keyword v of the schema at `location`. */

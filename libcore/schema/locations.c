@@ -282,8 +282,8 @@ static int older_draft(const struct schema *c, const struct json *m, const struc
 	return row->value == V_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
 }
 
-/* Ignore a name that is not a keyword, as the standard demands, but report it. Refuse it if it
- * resembles a keyword, or is one of another draft or language, unless the options are lax. */
+/* Ignore a name that is not a keyword, as the standard demands, but report it. Unless the options
+ * are lax, refuse it if it resembles a keyword or is one of another draft or language. */
 static int check_unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
 {
 	const char *near;
@@ -477,8 +477,8 @@ static const struct json *step_into(const struct json *v, const char *s, uint32_
 	return json_at(v, i);
 }
 
-/* Scan the locations from `first` on, which a reference added. An error in them refuses the schema
- * even if the caller ignores it; until then they are replaced by the schema false. */
+/* Scan the locations from `first` on, which a reference added. On an error in them, compilation
+ * fails even if the caller ignores the error; until then, the schema false replaces them. */
 static int scan_target(struct schema *c, uint32_t first)
 {
 	int rc = scan_from(c, first);
@@ -493,8 +493,8 @@ static int scan_target(struct schema *c, uint32_t first)
 	return rc;
 }
 
-/* Follow the JSON pointer s[0 .. n) from the root of a resource; another resource may begin on the
- * way. */
+/* Follow the JSON pointer s[0 .. n) from the root of a resource; the pointer may enter another
+ * resource. */
 static int follow_pointer(struct schema *c, const struct json *ref, uint32_t resource,
                           const char *s, uint32_t n, uint32_t *to)
 {

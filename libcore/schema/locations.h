@@ -27,7 +27,7 @@ struct resource {
 
 struct anchor {
 	const struct json *name, *at; /* the keyword's value, and the schema that contains it */
-	uint32_t skip;                /* bytes of name that are not part of it: # */
+	uint32_t skip;                /* leading bytes that are not part of the name: # */
 	uint32_t resource;
 	int dynamic;
 	uint32_t nth; /* dynamic: index of its name */
@@ -56,9 +56,10 @@ int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int
                   uint32_t *loc);
 /* Find or add the location of v, a subschema of the one at `parent`. */
 int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *loc);
-/* Return the literal of such a subschema, negated if neg. */
+/* Set *lit to the literal of such a subschema, negated if neg. */
 int schema_literal(struct schema *c, uint32_t parent, const struct json *v, int neg, uint32_t *lit);
-/* Move *loc to the dynamic scope that results when `scope` enters its resource. */
+/* Replace *loc by the location of its schema in the dynamic scope after `scope` enters its
+ * resource. */
 int schema_enter_scope(struct schema *c, uint32_t scope, uint32_t *loc);
 /* Return the location that a reference in the schema at `loc` refers to.
  * dynamic: by $dynamicRef or $recursiveRef */

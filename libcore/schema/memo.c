@@ -21,8 +21,8 @@ uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed)
 	return fold_hash(rng_hash(seed, n ? bytes : "", n));
 }
 
-/* The automaton of an operation, if it was made before; the seat for it, if not.  Addresses differ
- * from run to run: probes do not count. */
+/* Find the slot of an operation, or the free slot for it. Addresses differ from run to run, so
+ * probes do not count as steps. */
 static struct htab_slot *memo_find(const struct schema *c, const struct memo *like, uint32_t hash)
 {
 	struct htab_slot *s = htab_find(&c->by_memo, hash);

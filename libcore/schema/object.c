@@ -115,8 +115,8 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 	return INFER_OK;
 }
 
-/* Make the options of names that the facts of[0 .. n) match: for each set of FACT_HAS that the
- * value satisfies, a goal. */
+/* Make the options of names that the facts of[0 .. n) match: one goal for each set of FACT_HAS that
+ * a value can satisfy. */
 static int make_options(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
                         struct options *o)
 {
@@ -295,7 +295,7 @@ static int add_listed_name(void *user, const uint32_t *cp, uint32_t n)
 	return l->rc;
 }
 
-/* Add a slot for each name of classes with at most MOST_WORDS names. *more: there was one. */
+/* Add a slot for each name of classes with at most MOST_WORDS names. *more: 1 if one was added. */
 static int list_small_classes(struct schema *c, struct build *u, uint32_t cap, int *more)
 {
 	struct listing l = { c, u->o, cap, INFER_OK };
@@ -313,8 +313,7 @@ static int list_small_classes(struct schema *c, struct build *u, uint32_t cap, i
 	return INFER_OK;
 }
 
-/* Count the characters of range i. It contains all surrogates, which are not characters, or
- * none. */
+/* Count the characters of range i. It contains all surrogates (not characters) or none. */
 static uint32_t range_size(const struct dfa *d, uint32_t i)
 {
 	const uint32_t end = i + 1 < d->n_ranges ? d->from[i + 1] : DFA_MOST_CP + 1;

@@ -35,7 +35,7 @@ struct schema_opts {
 	 * them, and only if a keyword matches their names. */
 	int ordered;
 	const struct dfa *strings; /* all strings and names match it; NULL: any */
-	/* Numbers have a canonical spelling if the schema allows one: integers of at most 20
+	/* Numbers have a canonical notation if the schema allows one: integers of at most 20
 	 * digits; others with at most 20 digits before and after the point and 3 of an exponent; no
 	 * -0. */
 	int canonical;
@@ -48,10 +48,11 @@ struct schema_opts {
  * INFER_ENOMEM */
 int schema_compile(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
                    struct budget *left, infer_error *err);
-/* Set INFER_EEMPTY, no value satisfies the schema, naming the keywords at its root; returns it. */
+/* Set the error that no value satisfies the schema, with the keywords at its root. Returns
+ * INFER_EEMPTY. */
 int schema_none(const struct json *schema, infer_error *err);
-/* Add a schema to grammar g, which is being built: *goal is the goal of its values. Counts as work
- * of w. Automata that no goal uses stay until ir_sweep. Fails as schema_compile does. */
+/* Add a schema to grammar g, which is being built: *goal is the goal of its values. Steps and bytes
+ * are charged to w. Unused automata are freed by ir_sweep. Fails as schema_compile does. */
 int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
                    const struct schema_opts *opts, uint32_t *goal);
 #endif

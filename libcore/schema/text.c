@@ -37,7 +37,8 @@ int schema_own(struct schema *c, struct dfa *d, const struct dfa **out)
 	return INFER_OK;
 }
 
-/* Hash by address. Addresses differ from run to run, so probes do not count as steps. */
+/* Find the slot of (of, how), or the free slot for it. Addresses differ from run to run, so probes
+ * do not count as steps. */
 static struct htab_slot *cached_seat(const struct schema *c, const void *of, uint32_t how,
                                      uint32_t *hash)
 {
@@ -236,11 +237,11 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 	return cache_result(c, rc, v, v, bound, d, out);
 }
 
-/* canonical spellings of numbers, and of integers */
+/* canonical notations of numbers, and of integers */
 #define CANONICAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
 #define CANONICAL_INTEGERS "0|-?[1-9]\\d{0,19}"
 
-/* Intersect numbers with a regular expression of whole spellings. */
+/* Intersect numbers with a regular expression that matches whole numbers. */
 static int restrict_numbers(struct schema *c, const struct dfa *numbers, const char *spellings,
                             struct dfa **d)
 {
@@ -275,7 +276,7 @@ int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const 
 	return schema_cache(c, numbers, CACHED_CANONICAL, *out);
 }
 
-/* one spelling of each number */
+/* one notation of each number */
 #define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
 
 int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_short,

@@ -27,28 +27,30 @@ enum number_bound {
 	BOUND_AT_LEAST,
 	BOUND_ABOVE
 };
-/* Numbers within the bound v; v NULL for BOUND_NONE. */
+/* Set *out to the numbers within the bound v; v NULL for BOUND_NONE. */
 int schema_number(struct schema *c, const struct json *v, enum number_bound bound,
                   const struct dfa **out);
-/* Integers; if neg, numbers that are not. digits: 1.0 is not an integer. */
+/* Set *out to the integers, or if neg to the other numbers. digits: 1.0 is not an integer. */
 int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out);
-/* Restrict numbers to canonical spellings; all spellings if none is canonical. */
+/* Restrict numbers to canonical notations; to all notations if none is canonical. */
 int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const struct dfa **out);
-/* Restrict numbers to spellings without exponent; is_short: to one spelling of each number. */
+/* Restrict numbers to notations without exponent; is_short: to one notation of each number. */
 int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_short,
                          const struct dfa **out);
 
 enum string_bound { STRING_FORMAT, STRING_PATTERN, STRING_MAX_LENGTH, STRING_MIN_LENGTH };
-/* Strings that satisfy this keyword with value v, or that do not if neg. */
+/* Set *out to the strings that satisfy this keyword with value v, or that do not if neg. */
 int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
                   const struct dfa **out);
-/* Strings in which the regular expression s[0 .. n) matches; at: the keyword, for messages. */
+/* Set *out to the strings in which the regular expression s[0 .. n) matches; at: the keyword, for
+ * messages. */
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out);
-/* Numbers or strings (c->type) equal to v, or if `list` to an element of v; if neg, all others. */
+/* Set *out to the numbers or strings (c->type) equal to v, or if `list` to an element of v; if neg,
+ * to all others. */
 int schema_values(struct schema *c, const struct json *v, int list, int neg,
                   const struct dfa **out);
-/* a ∩ b; NULL: all */
+/* Set *out to a ∩ b; NULL: all. */
 int schema_intersect(struct schema *c, const struct dfa *a, const struct dfa *b,
                      const struct dfa **out);
 /* Return the value of a V_COUNT keyword, at most DFA_FOREVER - 1. */
@@ -64,7 +66,7 @@ uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed);
 /* Apply an operation other than MEMO_WORDS. MEMO_NOT: b is NULL, a NULL is the empty set. */
 int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const struct dfa *b,
                 const struct dfa **out);
-/* The set of these words, or its complement if neg. */
+/* Set *out to the set of these words, or to its complement if neg. */
 int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
                  const struct dfa **out);
 /* Set *d to the union of *d (NULL: the empty set) and more. */

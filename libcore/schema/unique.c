@@ -79,7 +79,7 @@ static int reach_all(struct survey *y)
 	return INFER_OK;
 }
 
-/* -- whether values are few ----------------------------------------------------------------- */
+/* -- goals with few values ----------------------------------------------------------------- */
 
 static int few_options(const struct survey *y, const struct options *o)
 {
@@ -174,7 +174,7 @@ static int survey_goals(struct survey *y)
 	return INFER_OK;
 }
 
-/* -- arrays that can be kept ---------------------------------------------------------------- */
+/* -- arrays that can stay unique ------------------------------------------------------------ */
 
 /* True if element i has a value for every choice of the elements before it. */
 static int always_has_value(const struct survey *y, const struct array_shape *a, uint32_t i)

@@ -3,7 +3,7 @@
 #include "schema/compile.h"
 #include "automata/format.h"
 
-enum { MOST_DEPTH = 6 }; /* nested schemas looked into */
+enum { MOST_DEPTH = 6 }; /* nesting depth of schemas that are examined */
 
 static enum verdict type_verdict(const struct json *name, enum alt_type t)
 {
@@ -12,7 +12,7 @@ static enum verdict type_verdict(const struct json *name, enum alt_type t)
 	return json_equals(name, "integer") ? UNDECIDED : HOLDS_ALWAYS;
 }
 
-/* Decide "equal to v". */
+/* Decide whether values of type t equal v. */
 static enum verdict value_verdict(const struct json *v, enum alt_type t)
 {
 	if (!(keyword_value_bits(v) >> t & 1))
@@ -69,7 +69,7 @@ enum verdict verdict_of_not(const struct question *q)
 	               : verdict_not(schema_verdict(q->c, to * 2, q->depth + 1));
 }
 
-/* Decide a list of schemas: `decisive` as soon as one of them is, else the opposite. */
+/* Decide a list of schemas: `decisive` if the verdict of one of them is, else the opposite. */
 static enum verdict list_verdict(const struct question *q, enum verdict decisive)
 {
 	enum verdict all = verdict_not(decisive);
