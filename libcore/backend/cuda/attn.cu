@@ -1,26 +1,26 @@
-/* backend/cuda/attn.cu - attention: choose a kernel, and join partial results.
+/* backend/cuda/attn.cu - attention: choose a kernel, and merge partial results.
  *
  *   runs long enough to fill tiles of attn_mm           attn_mm     loops over splits
  *   otherwise, if attn_tile supports types and sizes    attn_tile   loops over splits; if blocks are
  *                                                                   few, several share the splits
- *   otherwise                                           attn_plain  the same
- * Blocks that share the splits of a tile write (m, l, o) of each row and split.  attn_joined joins
- * them by the formula of attn.cuh.  attn_mm and attn_tile have the same bits.  A step with long and
- * short runs has two launches, one for each kind of run.
+ *   otherwise                                           attn_plain  as attn_tile
+ * Blocks that share the splits of a tile write (m, l, o) of each row and split, and attn_joined
+ * merges these by the formula of attn.cuh.  attn_mm and attn_tile give the same bits.  A step with
+ * long and short runs has two launches, one for each kind of run.
  *
- * Limits: dv <= 512; K and V are both stored (V as a part of K is not supported). */
+ * Limits: dv <= 512; K and V are both stored (V as a slice of K is not supported). */
 #include "backend/cuda/attn.cuh"
 
 enum {
-	BLOCKS = 512, /* enough to fill a GPU; fewer share splits */
+	BLOCKS = 512, /* blocks that fill a GPU; with fewer, splits are shared */
 	THREADS = 128,
 	MM_ROWS =
-		48, /* query heads of a KV head times rows of a run from which attn_mm is faster */
+		48, /* attn_mm is faster from this (query heads of a KV head) * (rows of a run) on */
 	ANY = 1 << 30,
-	MOST_BYTES = 128 << 20, /* of partial results */
+	MOST_BYTES = 128 << 20, /* most bytes of partial results */
 };
 
-/* Join the partial results of one head of a token; a thread has dimensions i, i + THREADS, ...
+/* Merge the partial results of one head of a token; thread i has dimensions i, i + THREADS, ...
  * Block (x, y) computes head x of row y; with scan, of token y % tokens of tile y / tokens. */
 __global__ void __launch_bounds__(THREADS) attn_joined(const __grid_constant__ attn_args g)
 {
@@ -77,7 +77,7 @@ size_t gpu_kv_bytes(int type, int dim)
 	return units * (kv_unit_bytes(type) + (kv_has_d(type) ? KV_D_BYTES : 0));
 }
 
-/* Return the number of blocks that share the splits of a tile. */
+/* Return the number of blocks that share the splits of a tile; blocks: tiles of the launch. */
 static int count_parts(const struct attn_args *g, int64_t blocks)
 {
 	int64_t parts = BLOCKS / (blocks ? blocks : 1);
@@ -129,7 +129,7 @@ static int run_tiles(struct attn_args *g, cudaStream_t s)
 	g->parts = count_parts(g, tiles * g->a.kv_heads * g->head_tiles);
 	return attn_tile_run(g, s);
 }
-/* Launch a kernel whose blocks may share splits, then the join. */
+/* Launch a kernel whose blocks may share splits, then attn_joined. */
 static int run_shared(struct attn_args *g, cudaStream_t s)
 {
 	int rc = attn_tile_supports(&g->a) ? run_tiles(g, s) : run_plain(g, s);

@@ -1,24 +1,24 @@
-/* backend/cuda/attn_mm.cu - attention for many rows of a run (prefill): a block has 16 rows for
- * each warp, query heads of one KV head and of neighbouring tokens, and loops over the pages with
- * positions that they attend to.
+/* backend/cuda/attn_mm.cu - attention for many rows of a run (prefill).  Each warp of a block has
+ * 16 rows: query heads of one KV head, of neighbouring tokens.  The block loops over the pages that
+ * its rows attend to.
  *
  *   shared memory   q [warp][unit][128] 16 bytes, as A fragments
- *                   2 stages of K and V of a page, as they are in the cache, by cp.async
+ *                   2 stages: K and V of a page as in the cache, copied by cp.async
  *
- * The next page is copied while one is computed.  Each warp keeps in registers: scores, weights,
- * the sums of the split and of the previous splits; it joins them at the end of a split.  A warp
- * skips pages outside the spans of all its rows; that changes no bits (a = 1, w = 0).  Tiles with
- * the longest context start first.
+ * The next page is copied while one is computed.  Each warp keeps scores, weights, the sums of the
+ * split and the sums of all previous splits in registers, and merges the sums at the end of a
+ * split.  A warp skips pages outside the spans of its rows, which changes no bits (a = 1, w = 0).
+ * Tiles with the longest context start first.
  *
- * Limits: dk, dv <= 128, within the shared memory of the device: F16 of dk = dv = 128 takes 98 KiB,
- * which sm_75 does not have. */
+ * Limits: dk, dv <= 128, and shared memory: F16 with dk = dv = 128 needs 98 KiB, more than sm_75
+ * has. */
 #include "backend/cuda/attn.cuh"
 
 enum {
 	WARPS = 8,
 	THREADS = WARPS * KV_WARP,
 	STAGES = 2,
-	MOST_UNITS = 4, /* of K and V: dk, dv <= 128 */
+	MOST_UNITS = 4, /* units of K and of V: dk, dv <= 128 */
 };
 
 struct mm_rows {
@@ -28,17 +28,17 @@ struct mm_rows {
 /* State of a thread. */
 struct mm_work {
 	attn_tile t;
-	attn_span span, own; /* of all rows; of this warp's */
+	attn_span span, own; /* positions that rows attend to: of the block; of this warp */
 	const struct gpu_run *run;
 	const struct gpu_layer *layer;
 	int warp, lane, group;
 	int k_units, v_units;
-	uint32_t k_bytes, v_bytes; /* of a page */
-	const mm_rows *rows;       /* [16] of this warp */
-	const uint4 *q;            /* of this warp */
+	uint32_t k_bytes, v_bytes; /* bytes of K and of V in a page */
+	const mm_rows *rows;       /* [16] rows of this warp */
+	const uint4 *q;            /* q of this warp, as fragments */
 	unsigned char *stages;
 };
-/* The sums of a lane's two rows. */
+/* The sums of a lane's rows g and g + 8. */
 template <int NB> struct mm_sums {
 	attn_state st[2];
 	float o[NB][4][4];
@@ -46,7 +46,7 @@ template <int NB> struct mm_sums {
 
 /* ---- the tile ---- */
 
-/* Store q, span and factor of this warp's rows. */
+/* Store q, span and scale factor of this warp's rows. */
 GPU_FN void stage_rows(const struct attn_args *g, const mm_work *w, uint16_t *q, mm_rows *rows)
 {
 	const attn_tile *t = &w->t;
@@ -71,7 +71,7 @@ GPU_FN void stage_rows(const struct attn_args *g, const mm_work *w, uint16_t *q,
 				rows[m + i].factor = factor[i];
 	}
 }
-/* Return the span of all rows of this warp. */
+/* Return the span that covers all rows of this warp. */
 GPU_FN attn_span find_own(const mm_work *w)
 {
 	int n = w->t.rows * w->t.heads - w->warp * ATTN_M, last = n < ATTN_M ? n - 1 : ATTN_M - 1;
@@ -83,7 +83,7 @@ GPU_FN attn_span find_own(const mm_work *w)
 
 /* ---- pages ---- */
 
-/* Start to copy K and V of page number p of the run to stage p % STAGES; all threads. */
+/* Start to copy K and V of page number p of the run to stage p % STAGES.  All threads call it. */
 GPU_FN void copy_page(const struct attn_args *g, const mm_work *w, int p)
 {
 	uint32_t page = gpu_kv_page(&g->a.rows, w->run, w->layer->group, p * GPU_PAGE);
@@ -102,7 +102,7 @@ GPU_FN void copy_page(const struct attn_args *g, const mm_work *w, int p)
 
 /* ---- one page ---- */
 
-/* o += weights times V of the page at v */
+/* o += w V over the page at v */
 template <int TYPE, int NB>
 GPU_FN void add_values(const mm_work *w, float o[NB][4][4], float s[2][ATTN_OWN],
                        const unsigned char *v, int from)
@@ -128,7 +128,7 @@ GPU_FN void add_values(const mm_work *w, float o[NB][4][4], float s[2][ATTN_OWN]
 			attn_multiply_v<TYPE>(o[b], a, raw);
 	}
 }
-/* Replace the dot products of a page by weights; rescale m, l and o to the new maximum. */
+/* Replace the dot products of a page by weights, and rescale m, l and o to the new maximum. */
 template <int TYPE, int NB>
 GPU_FN void weigh_page(const struct attn_args *g, const mm_work *w, mm_sums<NB> *sums,
                        float s[2][ATTN_OWN], int from)

@@ -1,10 +1,11 @@
 /* backend/cuda/attn_plain.cu - attention for all types of K and V by fma, one warp for each row.
  *
- * Scores: a lane has a position of the page, q . k by fma from +0, dimensions ascending.  The
- * weights of a page are added in a tree (lanes i and i + 16, then 8, 4, 2, 1).  Values: a lane has
- * dimensions lane, lane + 32, ...; o = fma(w, v, o), positions ascending.  The rest as in attn.cuh.
+ * Scores: each lane has one position of the page; q . k by fma from +0, dimensions ascending.  The
+ * weights of a page are summed in a tree (lanes i and i + 16, then 8, 4, 2, 1).  Values: lane i has
+ * dimensions i, i + 32, ...; o = fma(w, v, o), positions ascending.  Everything else as in
+ * attn.cuh.
  *
- * Limits: dv <= 512.  It reads K and V for each row, so it is slow for many rows. */
+ * Limits: dv <= 512.  Each row reads K and V again, so many rows are slow. */
 #include "backend/cuda/attn.cuh"
 
 enum {
@@ -13,9 +14,9 @@ enum {
 	DIMS = 16, /* dimensions of a lane: dv <= 512 */
 };
 
-/* A row and its state; o of this lane, all else the same in all lanes. */
+/* A row and its state.  o differs by lane; the other members are the same in all lanes. */
 struct plain_work {
-	const unsigned char *k, *v; /* of the page */
+	const unsigned char *k, *v; /* of the head, in the current page */
 	const float *q;
 	attn_span see;
 	attn_state st;
@@ -56,7 +57,7 @@ GPU_FN float dot_qk(const struct gpu_attn *a, const plain_work *w)
 		s = fmaf(w->q[d], kv_read(w->k, a->k_type, 0, w->lane, d, w->k_units), s);
 	return s;
 }
-/* Add the page that begins at position `from`. */
+/* Add the page that begins at position `from` to the state. */
 GPU_FN void add_page(const struct gpu_attn *a, plain_work *w, int from)
 {
 	int pos = from + w->lane, in = pos >= w->see.lo && pos < w->see.end;

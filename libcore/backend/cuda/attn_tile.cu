@@ -1,16 +1,15 @@
 /* backend/cuda/attn_tile.cu - attention for few rows (decode): a block of 4 warps computes 16 rows,
- * heads of one KV head and of neighbouring tokens of a run, split by split.
+ * split by split.  The rows are query heads of one KV head, of neighbouring tokens of a run.
  *
- *   1. warp w stores in shared memory: scores of pages w and w + 4 of the split, maxima of each row
- *      and page
- *   2. warp w stores in shared memory: weights of its pages relative to the maximum so far, as A
- *      fragments
+ *   1. warp w computes scores of pages w and w + 4 of the split, maxima of each row and page
+ *   2. warp w computes weights of its pages relative to the maximum so far, as A fragments
  *   3. warp w adds units w, w + 4, ... of the dimensions of V, over all pages
  *
- * K and V are read once, straight into registers; the whole split is prefetched into L2 first, the
- * first one of a block before gpu_wait.
- * With parts > 1, block z takes splits z, z + parts, ... of the tile and writes partial results;
- * with 1 it joins them and writes y. */
+ * The results of 1 and 2 are in shared memory.
+ * K and V are read once, straight into registers.  Each split is first prefetched into L2; the
+ * first split of a block is prefetched before gpu_wait.  With parts > 1, block z computes splits z,
+ * z + parts, ... of the tile and writes partial results; with parts 1 a block merges all splits and
+ * writes y. */
 #include "backend/cuda/attn.cuh"
 
 enum {
@@ -18,10 +17,10 @@ enum {
 	THREADS = WARPS * KV_WARP,
 	OWN_PAGES = ATTN_PAGES / WARPS,
 	W_PAGE = ATTN_TERMS * ATTN_STEPS * KV_WARP, /* uint4 of weights of a page */
-	LINE = 128,                                 /* bytes of a prefetch */
+	LINE = 128,                                 /* bytes that a prefetch covers */
 };
 
-/* True if there are registers for a page of V ahead. */
+/* True if registers suffice to load a page of V ahead. */
 #define AHEAD(NB) ((NB) <= 2)
 
 struct tile_shared {
@@ -32,13 +31,13 @@ struct tile_shared {
 	attn_span see[ATTN_M];
 	float factor[ATTN_M];
 };
-/* The joined o of a thread, NB * 16 sums: in registers, or in shared memory if there are more units than
- * registers. */
+/* The merged o of a thread, NB * 16 sums: in registers, or in shared memory if registers do not
+ * suffice. */
 template <int NB> struct tile_joined {
 	float v[NB * 16];
 };
 template <> struct tile_joined<4> {
-	float *v; /* of this thread; sum i is THREADS floats after sum i - 1 */
+	float *v; /* this thread's sums, THREADS floats apart */
 };
 template <int NB> GPU_FN float &tile_sum(tile_joined<NB> &s, int i) { return s.v[i]; }
 GPU_FN float &tile_sum(tile_joined<4> &s, int i) { return s.v[i * THREADS]; }
@@ -57,14 +56,14 @@ GPU_FN void clear_sums(tile_joined<4> *s, float *shared)
 /* State of a thread. */
 struct tile_work {
 	attn_tile t;
-	attn_span span;    /* of all rows */
+	attn_span span;    /* positions that any row attends to */
 	int split, p0, p1; /* pages of the split in the span */
 	int warp, lane, k_units, v_units;
 	tile_shared *sh;
 	const uint4 *q;
 };
 
-/* Find the pages of the split, by the first threads, a page each. */
+/* Find the pages of the split; each of the first threads finds one. */
 GPU_FN void find_pages(const struct attn_args *g, const struct gpu_run *run, tile_work *w)
 {
 	const struct gpu_layer *l = &g->a.rows.layers[g->a.layer];
@@ -95,7 +94,7 @@ template <int TYPE> GPU_FN void prefetch_pages(const tile_work *w)
 			attn_prefetch(w->sh->v[p] + i);
 	}
 }
-/* Store q, span and factor of all rows: four rows a warp. */
+/* Store q, span and scale factor of all rows; a warp stores four rows. */
 GPU_FN void stage_rows(const struct attn_args *g, const struct gpu_run *run, const tile_work *w,
                        uint16_t *q)
 {
@@ -137,7 +136,7 @@ GPU_FN void score_page(const struct attn_args *g, const tile_work *w, float s[2]
 
 /* ---- 2. weights ---- */
 
-/* Return M and L of row m before the split. */
+/* Return M and L of row m at the start of the split. */
 GPU_FN attn_state begin_row(const struct attn_args *g, const tile_work *w, int m)
 {
 	attn_state st = { ATTN_NONE, 0.0f };
@@ -148,7 +147,7 @@ GPU_FN attn_state begin_row(const struct attn_args *g, const tile_work *w, int m
 	}
 	return st;
 }
-/* Return the maximum of row m before page p. */
+/* Return the maximum of row m before page p.  most: the maximum before the split. */
 GPU_FN float most_before(const tile_work *w, float most, int m, int p)
 {
 	for (int i = w->p0; i < p; i++)
@@ -195,7 +194,7 @@ GPU_FN void weigh_page(const struct attn_args *g, const tile_work *w, float s[2]
 
 /* ---- 3. values ---- */
 
-/* o += weights of page p times one unit of V */
+/* o += w V over page p, for one unit of V */
 template <int TYPE>
 GPU_FN void add_unit(const tile_work *w, float o[4][4], int p, int b, const attn_raw<TYPE> &raw)
 {
@@ -280,7 +279,7 @@ GPU_FN int row_attends(const tile_work *w, int m)
 
 	return s.end && w->split >= attn_first_split(s) && w->split < attn_end_split(s);
 }
-/* Store row r of the lane's two, all units, to [dv] at `to`. */
+/* Store o of row g + 8 r, all units, at `to` [dv]. */
 template <int NB>
 GPU_FN void store_row(const tile_work *w, float *to, int dv, const float o[NB][4][4], int r)
 {
@@ -358,7 +357,7 @@ GPU_FN void store_result(const struct attn_args *g, const tile_work *w, const at
 	}
 }
 
-/* Compute (m, l, o) of one split, by all threads. */
+/* Compute (m, l, o) of one split.  All threads call it. */
 template <int TYPE, int NB>
 GPU_FN void do_split(const struct attn_args *g, const tile_work *w, float o[NB][4][4])
 {

@@ -1,17 +1,16 @@
 /* backend/cuda/chain.cu - operations on rows: a block of GPU_ROW_THREADS threads runs a list of
- * operations on one row, one after the other.  Values are f32 [rows][cols] in global memory, and
- * stay in the caches between operations.
+ * operations on one row, one after the other.  Values are f32 [rows][cols] in global memory, which
+ * the caches hold between operations.
  *
  *        row 0   | op 0 | op 1 | ... |     block (0, 0)
  *        row 1   | op 0 | op 1 | ... |     block (1, 0)
  *
- * If each operation computes a column (or a block of GPU_BLOCK columns) from the same columns of
- * its sources, several blocks share the columns of a row (grid.y); that changes no bits.  Between
- * operations there is a barrier, unless both work only on the columns that a thread owns
- * (chain_row.cuh).
+ * If each operation computes a column (or GPU_BLOCK columns) only from the same columns of its
+ * sources, several blocks share a row (grid.y), with the same bits.  A barrier separates
+ * operations, unless both use only columns that a thread owns (chain_row.cuh).
  *
  * The chains between the products of most models have kernels of their own: chain_held.cu,
- * chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS
+ * chain_heads.cu.  EMBED is a separate launch.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS
  * experts.  MM, HEAD_MM, ATTN, CONV1D, GATED_DELTA, MOE, RECV and SEND are not operations of a
  * chain. */
 #include "backend/cuda/chain_act.cuh"
@@ -25,18 +24,18 @@
 #include "backend/cuda/kv.cuh"
 
 enum {
-	CHAIN_PIECE = 1024,      /* columns of a block if rows are few */
-	CHAIN_LONG_PIECE = 4096, /* columns of a block with CHAIN_MANY_ROWS rows or more */
+	CHAIN_PIECE = 1024,      /* columns of a block, few rows */
+	CHAIN_LONG_PIECE = 4096, /* the same from CHAIN_MANY_ROWS rows on */
 	CHAIN_MANY_ROWS = 256,
 };
 
-/* Three kernels.  LIGHT: element-wise operations, NORM and GPU_OP_ACT; HEADS: also ROPE and KV_PUT;
- * ALL: all operations.  More operations take more registers, so fewer blocks fit on a
- * multiprocessor. */
+/* The operations that a kernel supports.  LIGHT: element-wise operations, NORM and GPU_OP_ACT;
+ * HEADS: also ROPE and KV_PUT; ALL: all.  More operations need more registers, so fewer blocks fit
+ * on a multiprocessor. */
 enum chain_level { CHAIN_LIGHT, CHAIN_HEADS, CHAIN_ALL };
 static constexpr int chain_blocks(int level) { return level == CHAIN_LIGHT ? 4 : 2; }
 
-/* piece: columns of a block; bit i of barriers: there is a barrier before operation i */
+/* piece: columns of a block.  barriers: bit i is 1 if a barrier precedes operation i. */
 struct chain_plan {
 	int32_t piece;
 	uint32_t barriers;
@@ -82,7 +81,7 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 	case GRAPH_ROUTE:
 		chain_route(o, r, t, y, a);
 		break;
-	case GRAPH_NORM: /* in chain_op */
+	case GRAPH_NORM: /* chain_op applies it */
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:
@@ -153,7 +152,7 @@ GPU_FN void chain_op(const struct gpu_op *o, const struct gpu_rows *rows, struct
 	}
 }
 
-/* Return the number of elements of w0 of an operation; w1 1: of w1. */
+/* Return the number of elements of w0 of an operation, or of its w1 if w1 is 1. */
 GPU_FN int weight_size(const struct gpu_op *o, int w1)
 {
 	int cols = o->node.cols, groups = o->node.norm.groups > 1 ? o->node.norm.groups : 1;
@@ -179,7 +178,7 @@ GPU_FN void prefetch_weights(const struct gpu_chain *c)
 	}
 }
 
-/* Row 0 exists in every step; output row 0 may not. */
+/* Run the chain on one row.  A step has at least one row, but perhaps no output row. */
 template <int LEVEL>
 __global__ void __launch_bounds__(GPU_ROW_THREADS, chain_blocks(LEVEL))
 	chain_kernel(const __grid_constant__ struct gpu_chain c,
@@ -213,7 +212,7 @@ __global__ void __launch_bounds__(GPU_ROW_THREADS, chain_blocks(LEVEL))
 	}
 }
 
-/* True if each thread reads and writes its own columns only. */
+/* True if each thread reads and writes only columns that it owns. */
 static bool owns_columns(const struct gpu_op *o)
 {
 	switch (o->node.op) {
@@ -261,7 +260,7 @@ static int32_t columns_of(const struct gpu_op *o)
 	return o->node.op == GPU_OP_ACT ? o->a_cols : o->node.cols;
 }
 
-/* True if blocks of columns of a row can be computed independently. */
+/* True if blocks of columns of a row can be computed independently of each other. */
 static bool can_split(const struct gpu_chain *c)
 {
 	for (int i = 0; i < c->n; i++) {
@@ -320,7 +319,7 @@ static int launch_ops(const struct gpu_chain *c, cudaStream_t s)
 	              grid, GPU_ROW_THREADS, 0, s, *c, p);
 }
 
-/* Launch each EMBED by itself, and the operations between two of them together. */
+/* Launch each EMBED separately, and the operations between two EMBED together. */
 int gpu_chain(const struct gpu_chain *c, cudaStream_t s)
 {
 	struct gpu_chain part = *c;

@@ -1,13 +1,13 @@
-/* backend/cuda/chain_heads.cu - a kernel for chains of operations that work on each head by itself:
- * norms of heads, ROPE, and KV_PUT.  A warp applies all operations to one head.  It has the bits of
- * chain.cu, where a block does this for a whole row.
+/* backend/cuda/chain_heads.cu - a kernel for chains of operations on single heads: norms of heads,
+ * ROPE, and KV_PUT.  A warp applies all operations to one head.  The bits are those of chain.cu,
+ * where a block computes a whole row.
  *
- * Warp w of block (row, y) has head h = HEADS_WARPS y + w of each operation that has more than h heads.
- * If no operation of the chain writes V, warps heads ... 2 heads - 1 store V in the cache, else the
- * warps that store K.
+ * Warp w of block (row, y) computes head h = HEADS_WARPS y + w of each operation that has more than
+ * h heads.  If no operation of the chain writes V, warps heads ... 2 heads - 1 store V in the
+ * cache; otherwise the warps that store K also store V.
  *
- * Conditions: few rows; NORM not centred.  An operation with the result of another one as a source has
- * the same number of heads. */
+ * Conditions: few rows; NORM not centred.  If an operation reads the result of another one, both
+ * have the same number of heads. */
 #include "backend/cuda/chain_few.cuh"
 #include "backend/cuda/chain_norm.cuh"
 #include "backend/cuda/kv.cuh"
@@ -16,15 +16,15 @@
 enum {
 	HEADS_WARPS = 4,
 	HEADS_ROWS = 64, /* most rows: with more, the general kernel fills the device */
-	HEADS_PAIRS = 4, /* pairs of a lane whose loads precede the first use */
+	HEADS_PAIRS = 4, /* pairs that a lane loads before it uses the first */
 };
 
-/* most: warps of a row; v_apart 1: warps of their own store V */
+/* most: warps for a row.  v_apart 1: V is stored by separate warps. */
 struct heads_plan {
 	int32_t most, v_apart;
 };
 
-/* The address of the row's K and V in the cache.  at: the page; NULL: it was released. */
+/* Addresses of the row's K and V in the cache.  at: address of the page; NULL: released. */
 struct heads_place {
 	const struct gpu_layer *layer;
 	unsigned char *at;
@@ -41,8 +41,8 @@ GPU_FN struct heads_place heads_find(const struct gpu_rows *r, int layer, int ro
 	p.pos %= GPU_PAGE;
 	return p;
 }
-/* Store K of head `head` in the cache, and its V unless v_apart; with v_apart and head >= heads, V
- * of head - heads. */
+/* Store K and V of head `head` in the cache.  v_apart 1: only K, or if head >= heads only V of head
+ * - heads. */
 GPU_FN void heads_put(const struct gpu_op *o, const struct heads_place *p, int head, int v_apart,
                       const float *k, const float *v)
 {
@@ -181,7 +181,7 @@ static int count_heads(const struct gpu_op *o)
 	}
 	return 0;
 }
-/* Return the last operation before i that writes src; -1: none does. */
+/* Return the last operation before i that writes src; -1: none. */
 static int find_writer(const struct gpu_chain *c, int i, const float *src)
 {
 	while (--i >= 0)

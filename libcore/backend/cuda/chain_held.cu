@@ -1,20 +1,21 @@
 /* backend/cuda/chain_held.cu - a kernel for the most common chains between products: sums of rows,
  * norms, activation functions, and the activations of the next product.  With few rows such a chain
- * is bound by latency.  The kernel keeps a row in registers, so it reads global memory once.  It
- * has the bits of chain.cu.
+ * is bound by latency.  The kernel keeps a row in registers, so it reads global memory once.  The
+ * bits are those of chain.cu.
  *
- * Columns: warp w has the blocks w, w + warps, ... of GPU_BLOCK columns.  Lane l has 8 columns of a
- * block, from `low` and from `high` 4 each:
+ * Columns: warp w has blocks w, w + warps, ... of GPU_BLOCK columns.  Lane l has 8 columns of a
+ * block, 4 from `low` on and 4 from `high` on:
  *      I8           low = 64 (l / 8) + 32 (l % 2) + 4 (l / 2 % 4)    high = low + 16
  *      F16, BF16    low = 8 l                                        high = low + 4
- * These are the columns that the lane stores of an activation (chain_act.cuh).
+ * A lane stores the same columns of activations (chain_act.cuh).
  *
- * A norm adds columns i, i + 256, ... in thread i < 256, as chain_row.cuh does, through shared memory.
- * A chain without a norm is cut into pieces of HELD_PIECE columns, one for each block.
+ * For a norm, thread i < 256 adds columns i, i + 256, ... as in chain_row.cuh; it reads them from
+ * shared memory.  A chain without a norm is divided into pieces of HELD_PIECE columns, one for each
+ * block.
  *
  * Conditions: at least two operations, all on the same number of columns, a multiple of GPU_BLOCK.
- * Each operation but the first has the result of the previous one as a source.  Operations: ADD and
- * NORM of whole rows, not centred; SILU_MUL, GELU_MUL, GELU; ACT, either all I8 or none. */
+ * Each operation except the first reads the result of the previous one.  Operations: ADD and NORM
+ * of whole rows, not centred; SILU_MUL, GELU_MUL, GELU; ACT, either all I8 or none. */
 #include "backend/cuda/chain_act.cuh"
 #include "backend/cuda/chain_few.cuh"
 #include "backend/cuda/math.cuh"
@@ -22,18 +23,18 @@
 
 enum {
 	HELD_LANE = 8,     /* columns of a lane in a block */
-	HELD_PIECE = 1024, /* columns of a block of threads if no norm needs the whole row */
-	HELD_WARPS = 16,   /* most of a block of threads: 128 registers each */
-	HELD_MOST = 2,     /* blocks of a warp */
+	HELD_PIECE = 1024, /* columns of a thread block in a chain without norm */
+	HELD_WARPS = 16,   /* most warps of a thread block: 128 registers a thread */
+	HELD_MOST = 2,     /* most blocks of columns of a warp */
 	HELD_LEAST = GPU_ROW_THREADS / 32, /* warps that a norm needs */
 	HELD_ALIKE = 2, /* elements of a lane in one iteration of held_map_loop */
 };
-/* Kinds of kernels: for sums and norms, for SILU_MUL, for the other activation functions.  One kernel
- * for all would be slower: with one row, fetching the instructions takes much of the time. */
+/* Kinds of kernels: for ADD and NORM, for SILU_MUL, for the other activation functions.  One kernel
+ * for all would be slower: with one row, instruction fetches take much of the time. */
 enum held_kind { HELD_NORMS, HELD_SILU, HELD_GELU };
 
-/* blocks: blocks of columns in a block of threads; whole: in a row; eights 1: order of F16 and
- * BF16 */
+/* Blocks of GPU_BLOCK columns: blocks: of a thread block; whole: of the row.  eights 1: the column
+ * order of F16 and BF16. */
 struct held_plan {
 	int32_t blocks, whole, eights;
 };
@@ -41,7 +42,7 @@ struct held_plan {
 /* The columns of a lane. */
 struct held_lane {
 	int warp, warps, low, high;
-	int first, end; /* blocks of columns of the block of threads */
+	int first, end; /* blocks of columns of the thread block */
 };
 
 GPU_FN int held_block(const struct held_lane *l, int i)
@@ -49,7 +50,7 @@ GPU_FN int held_block(const struct held_lane *l, int i)
 	return l->first + l->warp + i * l->warps;
 }
 
-/* Columns of block i of the lane. */
+/* Load the lane's columns of its block i. */
 GPU_FN void held_load(float v[HELD_LANE], const struct held_lane *l, int i, const float *x)
 {
 	const float *from = x + held_block(l, i) * GPU_BLOCK;
@@ -66,7 +67,7 @@ GPU_FN void held_store(float *y, const struct held_lane *l, int i, const float v
 	*(float4 *)(to + l->high) = make_float4(v[4], v[5], v[6], v[7]);
 }
 
-/* v = f(v, u) for each element, after v is read from a and u from b (NULL: not read). */
+/* v = f(v, u) for each element.  First v is read from a and u from b, unless NULL. */
 template <int N, class F>
 GPU_FN void held_map(float v[N][HELD_LANE], const struct held_lane *l, const float *a,
                      const float *b, F f)
@@ -101,8 +102,8 @@ GPU_FN void held_add(float v[N][HELD_LANE], const struct held_lane *l, const str
 		held_map<N>(v, l, a, b, [=](float u, float own) { return fmaf(mul, own, u); });
 }
 
-/* v = f(v, u) with u read from b, HELD_ALIKE elements in each iteration.  The arrays are shifted,
- * because registers cannot be indexed; unrolled, the code would be four times as long. */
+/* v = f(v, u) with u read from b, HELD_ALIKE elements in each iteration.  The arrays are rotated,
+ * because registers cannot be indexed, and unrolled code would be four times as long. */
 template <int N, class F>
 GPU_FN void held_map_loop(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
 {
@@ -220,7 +221,7 @@ GPU_FN void held_gain(float g[N][HELD_LANE], const struct held_lane *l, const st
 			held_load(g[i], l, i, (const float *)o->w0);
 }
 
-/* Apply one operation to v.  src: the value that v contains; NULL: none. */
+/* Apply one operation to v.  src: address of the value that v contains; NULL: v is empty. */
 template <int N, int KIND>
 GPU_FN void held_op(float v[N][HELD_LANE], float gain[N][HELD_LANE], const struct held_lane *l,
                     const struct gpu_op *o, const float *src, struct chain_row *r, float *row,
@@ -314,12 +315,12 @@ static bool supports_op(const struct gpu_op *o)
 	}
 	return false;
 }
-/* True if src is the first source of the operation, or the second one of ADD. */
+/* True if src is the first source of the operation, or the second source of an ADD. */
 static bool reads_row(const struct gpu_op *o, const float *src)
 {
 	return (o->a == src) != (o->node.op == GRAPH_ADD && o->b == src);
 }
-/* True if the chain contains one of two operations. */
+/* True if the chain contains operation `op` or `other`. */
 static bool has_op(const struct gpu_chain *c, int op, int other)
 {
 	int i = 0;
@@ -334,7 +335,7 @@ static bool has_silu(const struct gpu_chain *c)
 	return has_op(c, GRAPH_SILU_MUL, GRAPH_SILU_MUL);
 }
 static bool has_gelu(const struct gpu_chain *c) { return has_op(c, GRAPH_GELU, GRAPH_GELU_MUL); }
-/* The orders of columns that the activations of a chain need, a bit each. */
+/* Bits: the column orders that the activations of a chain need. */
 enum { ORDER_I8 = 1, ORDER_16 = 2 };
 static int orders_of(const struct gpu_chain *c)
 {

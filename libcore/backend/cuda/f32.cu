@@ -1,11 +1,12 @@
-/* backend/cuda/f32.cu (private) - F32 weights: exact products with the values themselves (GPU_F32).
- * Tiles: get_f32.cuh.  Used for routers and small models.
+/* backend/cuda/f32.cu (private) - products with F32 weights; x is read as f32 (GPU_F32). Tiles:
+ * get_f32.cuh.  Used for routers and small models.
  *
  *     t[b] = kern_sum16 of 16 chains; chain i: fma over k = i, i + 16, ... of block b, from +0
  *     y = +0; for b ascending: y = y + t[b]
  *
- * Four lanes share a sum: lane q of them has chains 4 q ... 4 q + 3 and reads 16 bytes of a step of
- * 16 of k.  kern_sum16 adds i + 8 (lane q ^ 2), then i + 4 (lane q ^ 1), then the four of a lane.
+ * Four lanes share a sum: lane q of the four has chains 4 q ... 4 q + 3, and reads 16 bytes of each
+ * 16 of k. kern_sum16 adds chain i + 8 (lane q ^ 2), then i + 4 (lane q ^ 1), then the four chains
+ * of a lane.
  *
  * mv (up to F32_MV_COLS rows of x, no experts): a block computes 8 weight rows; a warp, all 8 of
  *     every eighth block of k, so weights are read once and each load of a warp is 8 x 64 bytes.
@@ -26,18 +27,18 @@ enum {
 	WARP = 32,
 	WARPS = 8,
 	THREADS = WARPS * WARP,
-	LANES = 4,                 /* that share a sum */
-	CHAINS = F32_STEP / LANES, /* of a lane */
+	LANES = 4,                 /* lanes that share a sum */
+	CHAINS = F32_STEP / LANES, /* chains of a lane */
 	STEPS = GPU_BLOCK / F32_STEP,
 	PIECE = 16,              /* bytes of a copy */
 	STEP_ROW = F32_STEP * 4, /* bytes of a row in a step */
 	/* mv */
 	MV_ROWS = WARP / LANES,
 	F32_MV_COLS = 8,
-	MV_ROUND = 64, /* blocks of k between two barriers */
+	MV_ROUND = 64, /* blocks of k that are summed between two barriers */
 	/* mm */
-	MM_PART = 4,   /* rows and columns of four lanes */
-	LANE_ROWS = 4, /* groups of four lanes of a warp, by rows */
+	MM_PART = 4,   /* rows (and columns) that four lanes compute */
+	LANE_ROWS = 4, /* groups of four lanes of a warp along the rows */
 	LANE_COLS = 2,
 	ROW_WARPS = 2,
 	ROWS = MM_PART * LANE_ROWS * ROW_WARPS,
@@ -45,7 +46,7 @@ enum {
 	GROUPS = ROWS / GPU_GROUP,
 	RING = 4,
 	STAGE_STEPS = 2,
-	STAGES = STEPS / STAGE_STEPS,          /* of a block */
+	STAGES = STEPS / STAGE_STEPS,          /* stages of a block of k */
 	STAGE_STEP = (ROWS + COLS) * STEP_ROW, /* bytes of a step: rows of W, then of x */
 	STAGE = STAGE_STEPS * STAGE_STEP,
 };
@@ -152,8 +153,8 @@ static __global__ void __launch_bounds__(THREADS) f32_mv(const __grid_constant__
 /* The two pieces of a stage that a thread copies; bytes 0: zeros. */
 struct copies {
 	const unsigned char *w;
-	const float *x;    /* of the row, from the thread's first element on */
-	int w_bytes, left; /* elements of x from there to the end of k; <= 0: no such row */
+	const float *x;    /* first element that the thread copies */
+	int w_bytes, left; /* left: elements from x to the end of the row; <= 0: no row */
 };
 GPU_FN struct copies find_copies(const gpu_mm &m, const struct mm_matrix &w,
                                  const struct mm_part &p, int blocks)
@@ -174,7 +175,8 @@ GPU_FN struct copies find_copies(const gpu_mm &m, const struct mm_matrix &w,
 	c.left = col < p.cols ? m.k - k : 0;
 	return c;
 }
-/* Start the copy of stage i, counted over all blocks.  Unaligned rows of x are copied at once. */
+/* Start the copy of stage i, counted over all blocks of k.  Unaligned rows of x are copied
+ * synchronously. */
 GPU_FN void copy_stage(unsigned char *stage, const struct copies *c, int i, bool aligned)
 {
 	int at = (int)threadIdx.x % (THREADS / STAGE_STEPS);
@@ -193,7 +195,7 @@ GPU_FN void copy_stage(unsigned char *stage, const struct copies *c, int i, bool
 		             : left > 0     ? left * 4
 		                            : 0);
 }
-/* Add the steps of a stage; w, x: the lane's parts of its rows and columns. */
+/* Add the steps of a stage.  w, x: the lane's part of its weight rows and of its rows of x. */
 GPU_FN void add_stage(float sum[MM_PART][MM_PART][CHAINS], const unsigned char *w,
                       const unsigned char *x)
 {
@@ -210,8 +212,9 @@ GPU_FN void add_stage(float sum[MM_PART][MM_PART][CHAINS], const unsigned char *
 				add4(sum[i][c], a[i], b[c]);
 	}
 }
-/* y[c] += t of row q (of the four lanes' rows) and column c; clears sum.  Each step of kern_sum16
- * exchanges one half of the rows for the other, so that a lane adds only what it keeps. */
+/* In lane q of four: y[c] += t of their row q and column c.  Clears sum.  In each step of
+ * kern_sum16 a lane sends half of its rows and receives the other half, so it adds only what it
+ * keeps. */
 GPU_FN void end_block(float y[MM_PART], float sum[MM_PART][MM_PART][CHAINS])
 {
 	bool upper = threadIdx.x & 2, odd = threadIdx.x & 1;
@@ -284,7 +287,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- packing ---- */
 
-/* Tile (group blockIdx.x, block blockIdx.y) of n rows. */
+/* Write the tile of group blockIdx.x and block blockIdx.y, of a matrix of n rows. */
 static __global__ void __launch_bounds__(THREADS)
 	f32_pack(float *to, const unsigned char *raw, size_t row_bytes, int64_t n, int64_t k)
 {

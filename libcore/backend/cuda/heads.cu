@@ -1,26 +1,26 @@
-/* backend/cuda/heads.cu (private) - prepare products by heads (HEAD_MM) for mv and mm, which
- * compute them as experts: head h of row r is pair r * heads + h of expert h.
+/* backend/cuda/heads.cu (private) - prepare products by heads (HEAD_MM) for mv and mm, which treat
+ * each head as an expert: head h of row r is pair r * heads + h of expert h.
  *
- *   x [rows][heads] | k columns | left |      activations of a pair: its k columns
- *   y [rows][heads] | product   | left |      the columns that are left are copied
+ *   x [rows][heads] | k columns | other |      activations of a pair: its k columns
+ *   y [rows][heads] | product   | other |      the other columns of x, copied
  *   first, pair, active: rows 0 ... rows - 1 of head 0, then of head 1, ...
  *
- * A warp makes one block of GPU_BLOCK columns of one head of one row.  The warp of the first block
- * also copies the columns that are left and writes the pair.  Columns are copied to shared
- * memory first, because the columns of a head may begin at any float. */
+ * A warp writes the activations of one block of GPU_BLOCK columns of one head of one row.  The warp
+ * of the first block also copies the other columns and writes the pair.  Columns are copied to
+ * shared memory first, because the columns of a head may begin at any float. */
 #include "backend/cuda/launch.h"
 #include "backend/cuda/gpu.h"
 #include "backend/cuda/chain_act.cuh"
 
-enum { HEADS_WARPS = 8, HEADS_THREADS = HEADS_WARPS * 32, HEADS_SUMS = 8 /* of a block */ };
+enum { HEADS_WARPS = 8, HEADS_THREADS = HEADS_WARPS * 32, HEADS_SUMS = 8 /* sums of a block */ };
 
-/* Make block `block` of a pair's activations from its columns in shared memory. */
+/* Write block `block` of the activations of a pair from its columns x in shared memory. */
 GPU_FN void heads_act(const struct gpu_heads &a, int pair, int block, int blocks, const float *x)
 {
 	struct gpu_act to = a.act;
 	size_t at = (size_t)pair * (size_t)blocks + (size_t)block;
 
-	/* block 0 of row 0 of arrays that begin here */
+	/* point the arrays at the block, which becomes block 0 of row 0 */
 	to.q = (unsigned char *)to.q + (size_t)pair * to.row_bytes +
 	       (size_t)block * GPU_BLOCK * (to.form == GPU_I8 ? sizeof(int8_t) : sizeof(uint16_t));
 	if (to.d)

@@ -8,13 +8,13 @@
  *      heads  [block b % 2]      [8 groups][HEAD]
  *      sums   [block b % 2]      [COLS columns][8] int16, for types that read them
  *      d      [COLS columns]     scale of x in block b
- *      pieces [copy][thread]     what a thread copies of a stage: here, not in registers
+ *      pieces [copy][thread]     what a thread copies of a stage; not in registers, to save them
  *      ring   [stage i % ring]   weights  [8 groups][SPAN][SLICE]     as in the tiles
  *                                x        [SPAN][term][COLS columns][64 bytes]
  *
  * A lane reads 16 bytes of a fragment, neighbouring lanes neighbouring bytes, so no bank is read
  * twice in a phase.  Sums: tile.cuh; y = +0, then y = tile_chain(y, t[b], d[b]) for b ascending, as
- * mv does it, so a row has the same bits in any number of rows.
+ * in mv, so the bits of a row do not depend on the number of rows.
  *
  * Speed, from the compiled loops for sm_90a: instructions of a warp for a block of k (256), one
  * instruction a cycle and quarter of an SM.  The f16 matrix rate is 8 cycles of a quarter for
@@ -27,9 +27,9 @@
  *      F16     2           256    392   145  220           1.0    0.62    tensor cores; L2
  *
  * Three warps of 32 x 32 and not two of 64 x 32, because more warps hide what one waits for; not
- * four, because 128 registers do not suffice (the sums take 64 of them).  Numbers that a loop needs
- * once a stage are in shared memory and take no registers.  From L2 a block reads 128 + COLS rows
- * of k: 0.009 bytes an operation for Q8_0, 0.016 for F16 with one term.
+ * four, because 128 registers do not suffice (the sums take 64 of them).  Numbers that are needed
+ * once a stage are in shared memory, to save registers.  From L2 a block reads 128 + COLS rows of
+ * k: 0.009 bytes an operation for Q8_0, 0.016 for F16 with one term.
  *
  * Limits: 1 or MOST_TERMS terms of x.  The ring is as long as shared memory allows, at least 2
  * stages; where stages of 2 slices do not fit (sm_75: 64 KiB) they have 1. */
@@ -66,22 +66,22 @@ enum {
 	COLS = WARP_COLS * (WARPS / ROW_WARPS),
 	GROUPS = ROWS / GPU_GROUP,
 	PIECE = 16,                                     /* bytes of a copy */
-	X_PIECES = 4,                                   /* of a row of x in a slice */
+	X_PIECES = 4,                                   /* pieces of a row of x in a slice */
 	X_SLICE = X_PIECES * PIECE,                     /* bytes */
-	X_COPIES = COLS * X_PIECES / THREADS,           /* of a thread, in a slice and term */
+	X_COPIES = COLS * X_PIECES / THREADS,           /* of a thread, per slice and term */
 	HEAD_GROUP = W::HEAD > 0 ? W::HEAD / PIECE : 1, /* pieces of a group */
 	HEAD_PIECES = GROUPS * W::HEAD / PIECE,
 	HEAD_COPIES = (HEAD_PIECES + THREADS - 1) / THREADS,
-	SUM_BYTES = 2 * GPU_BLOCK / TILE_SUM_K, /* of a column */
+	SUM_BYTES = 2 * GPU_BLOCK / TILE_SUM_K, /* bytes of the sums of a column */
 	MOST_TERMS = INT8                   ? 1
 	             : FORM == (int)GPU_F16 ? 2
-	                                    : 3, /* terms of x: 1 or these */
+	                                    : 3, /* most terms of x; a product has 1 or this many */
 	SCALED = FORM != (int)GPU_BF16,          /* x has scales */
 	D_LOAD = 0, /* stages in which d is read, and written to shared memory after the products */
 	D_STORE = 0,
 	RING = 3, /* most stages */
 	RING_LEAST = 2,
-	STATIC = 2048, /* more than SHARED arrays take */
+	STATIC = 2048, /* upper bound of the bytes of SHARED arrays */
 };
 static_assert(SUM_BYTES == PIECE && COLS <= THREADS, "a thread copies the sums of a column");
 static_assert(X_COPIES * THREADS == COLS * X_PIECES, "each thread copies as many pieces of x");
@@ -97,7 +97,7 @@ enum {
 /* Sizes of a stage of SPAN slices with TERMS terms of x. */
 template <int TERMS, int SPAN> struct stage {
 	enum {
-		STAGES = W::SLICES / SPAN, /* of a block of k */
+		STAGES = W::SLICES / SPAN, /* stages of a block of k */
 		W_GROUP = SPAN * W::SLICE, /* bytes */
 		W_BYTES = GROUPS * W_GROUP,
 		X_TERM = COLS * X_SLICE,
@@ -105,31 +105,31 @@ template <int TERMS, int SPAN> struct stage {
 		BYTES = W_BYTES + SPAN * X_SPAN,
 		GROUP_PIECES = W_GROUP / PIECE,
 		PIECES = W_BYTES / PIECE,
-		COPIES = (PIECES + THREADS - 1) / THREADS, /* of a thread */
+		COPIES = (PIECES + THREADS - 1) / THREADS, /* most pieces of w of a thread */
 		AT_RING = AT_PIECES + (COPIES + X_COPIES) * THREADS * 4,
 	};
 	static_assert(RING - 1 <= (int)STAGES && STAGES > 1, "two buffers of heads, one of d");
 };
 
-/* The memory that a block copies from.  In shared memory, so that it occupies no registers. */
+/* The memory that a thread block copies from.  It is in shared memory to save registers. */
 struct source {
 	const unsigned char *w; /* the first group */
 	const unsigned char *x;
 	const int16_t *sum;
 	const float *d;
-	int blocks;           /* of k */
-	int last_group;       /* that exists, counted from w */
-	int32_t rows[COLS];   /* of x, by column */
-	int32_t y_rows[COLS]; /* of y; -1: none */
+	int blocks;           /* blocks of k */
+	int last_group;       /* last group of the matrix, counted from w */
+	int32_t rows[COLS];   /* row of x of each column */
+	int32_t y_rows[COLS]; /* row of y of each column; -1: no such column */
 };
-/* Return the offset of group g from the first, in bytes. */
+/* Return the bytes from w to group g. */
 GPU_FN uint32_t group_at(const struct source *c, int g)
 {
 	return (uint32_t)((g < c->last_group ? g : c->last_group) * c->blocks) * W::TILE;
 }
-/* Write the pieces that each thread copies of a stage: COPIES pieces of w, bytes from source.w on; X_COPIES
- * of a slice of x, in units of PIECE from source.x on.  Groups and columns that do not exist repeat
- * others: their sums are not stored. */
+/* Write the offsets of the pieces that each thread copies of a stage: COPIES pieces of w, in bytes
+ * from source.w; X_COPIES pieces of a slice of x, in units of PIECE from source.x.  Groups and
+ * columns past the end repeat others, and their sums are not stored. */
 template <class S>
 GPU_FN void find_pieces(uint32_t *pieces, const struct source *c, size_t row_bytes)
 {
@@ -168,7 +168,8 @@ GPU_FN void copy_heads(unsigned char *shared, const struct source *c, int b)
 		                              (GPU_BLOCK / TILE_SUM_K),
 		             PIECE);
 }
-/* Start the copy of stage n to `slot` of the ring; with the first of a block also heads and sums. */
+/* Start the copy of stage n to slot `slot` of the ring; with the first stage of a block, also of
+ * heads and sums. */
 template <int TERMS, int SPAN>
 GPU_FN void copy_stage(unsigned char *shared, int slot, const struct source *c, int n)
 {
@@ -208,12 +209,12 @@ GPU_FN float read_d(const struct source *c, int b, int col)
 	return c->d[(uint32_t)(c->rows[col] * c->blocks + b)];
 }
 
-/* Sums of a block of k; sums over blocks */
+/* Sums of the current block of k, and sums over blocks. */
 struct sums {
 	W::acc t[FRAGS_A][FRAGS_B];
 	float y[FRAGS_A][FRAGS_B][4];
 };
-/* Add slice s.  w: the warp's weights; heads: of its groups; x: of its columns. */
+/* Add slice s.  w, heads: weights and heads of the warp's groups; x: of its columns. */
 template <int TERMS, class S>
 GPU_FN void add_slice(struct sums *a, const unsigned char *w, const unsigned char *heads,
                       const unsigned char *x, int s)
@@ -287,9 +288,9 @@ GPU_FN void store_sums(const struct sums *a, const struct mm_matrix &m, int row,
 			}
 }
 
-/* The ring: stages of all blocks in order */
+/* State of the ring of stages. */
 struct ring {
-	int size, slot; /* the stage that is read */
+	int size, slot; /* slots; slot of the stage that is read */
 };
 /* Start the copy of stage n, if there is one, to the slot that was read last. */
 template <int TERMS, int SPAN>
@@ -300,7 +301,7 @@ GPU_FN void fill_ring(const struct ring *r, unsigned char *shared, const struct 
 	copy_commit();
 }
 GPU_FN void step_ring(struct ring *r) { r->slot = r->slot + 1 == r->size ? 0 : r->slot + 1; }
-/* Wait until all threads have copied the stage that is read next. */
+/* Wait until all threads have finished copying the stage that is read next. */
 GPU_FN void wait_ring(const struct ring *r)
 {
 	if (r->size == RING)
@@ -310,7 +311,8 @@ GPU_FN void wait_ring(const struct ring *r)
 	__syncthreads();
 }
 
-/* Add all blocks of k.  warp_row, warp_col: first row and column of the warp; busy: it has sums. */
+/* Add all blocks of k.  warp_row, warp_col: first row and column of the warp; busy: true if any sum
+ * of the warp is stored. */
 template <int TERMS, int SPAN>
 GPU_FN void add_blocks(struct sums *a, unsigned char *shared, const struct source *c, int ring,
                        int warp_row, int warp_col, bool busy)
@@ -352,7 +354,7 @@ GPU_FN void add_blocks(struct sums *a, unsigned char *shared, const struct sourc
 	copy_wait<0>();
 }
 
-/* Set the source of the block and the rows of its columns. */
+/* Set the source of a thread block, and the rows of x and y of its columns. */
 GPU_FN void open_source(struct source *c, const gpu_mm &m, const struct mm_part &p)
 {
 	int col = (int)threadIdx.x;
@@ -377,7 +379,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_SM)
 	mm(const __grid_constant__ gpu_mm m, int tiles, int slots, int ring)
 {
 	DYNAMIC(unsigned char, shared);
-	SHARED(struct mm_part, part, [1]); /* kept here, not in registers */
+	SHARED(struct mm_part, part, [1]); /* in shared memory to save registers */
 	SHARED(struct source, source, [1]);
 	int warp = (int)threadIdx.x / 32;
 	int warp_row = warp % ROW_WARPS * WARP_ROWS, warp_col = warp / ROW_WARPS * WARP_COLS;

@@ -1,12 +1,11 @@
-/* backend/cuda/moe.cu - experts, except their products: group pairs (row, rank) by expert,
- * compute act(gate) up of each pair, sum the results of each row.  As in
- * backend/cpu/moe.c.
+/* backend/cuda/moe.cu - experts, except their products: group pairs (row, rank) by expert, compute
+ * act(gate) up of each pair, sum the results of each row, as in backend/cpu/moe.c.
  *
  *   route [rows][2 used]: ids, weights;  pair = row * used + rank
- *   gpu_moe_group  block e finds the pairs of expert e: a warp takes a range of rows, in each step
- *                  32 / used of them, a pair a lane, in ascending order of pairs.  first[e] =
+ *   gpu_moe_group  block e finds the pairs of expert e: a warp has a range of rows; in each step it
+ *                  reads 32 / used of them, one pair per lane, pairs ascending.  first[e] =
  *                  pairs of experts below e.  One more block lists the active experts.
- *   gpu_moe_mid    grid (pairs, pieces of ff): mid and its form for the product with down
+ *   gpu_moe_mid    grid (pairs, pieces of ff): mid, and its activations for the product with down
  *   gpu_moe_sum    grid (rows, pieces of cols): y = fma(weight, down, y), ranks ascending from +0
  *
  * No result depends on the order of atomic operations.  Limits: GPU_USED ranks, GPU_EXPERTS
@@ -39,7 +38,7 @@ GPU_FN struct moe_walk moe_walk_of(int rows, int used)
 	struct moe_walk w = { warp * each + lane / used, (warp + 1) * each, step, lane % used };
 
 	w.end = w.end < rows ? w.end : rows;
-	if (lane >= step * used) /* more lanes than pairs */
+	if (lane >= step * used) /* lanes without a pair */
 		w.row = w.end;
 	return w;
 }
@@ -56,7 +55,7 @@ GPU_FN int moe_warp_sum(int v)
 	return v;
 }
 
-/* Write the pairs of expert e; below[warp], equal[warp]: shared */
+/* Write the pairs of expert e.  below, equal: [warps] of shared memory. */
 GPU_FN void moe_group_expert(const struct gpu_moe *m, int rows, int e, int *below, int *equal)
 {
 	int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, less = 0, same = 0, at = 0;
@@ -90,7 +89,8 @@ GPU_FN void moe_group_expert(const struct gpu_moe *m, int rows, int e, int *belo
 	}
 }
 
-/* List the experts with pairs, ascending; has [GPU_EXPERTS] and count [MOE_WARPS]: shared */
+/* List the experts that have pairs, ascending.  has [GPU_EXPERTS], count [MOE_WARPS]: shared
+ * memory. */
 GPU_FN void moe_list_active(const struct gpu_moe *m, int rows, int *has, int *count)
 {
 	int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, base = 0;

@@ -5,21 +5,20 @@
  *
  * A block computes GPU_GROUP (16) weight rows by 8 NT columns (rows of x).  Weights are operand A
  * of mma, so 1 to 8 columns cost the same.  A block has 8 warps, or 4 if there are many blocks.
- * Warp w of `warps` takes the tiles b = w, w + warps, ... of the group (8 warps):
+ * Warp w of `warps` computes tiles b = w, w + warps, ... of the group.  With 8 warps:
  *
  *      k:    | tile 0 | tile 1 | ... | tile 7 | tile 8 | ...
  *      warp      0        1             7         0
  *
- * and stores t[b] in shared memory, [b][NT][16 rows][8 columns]; the sums so far follow them.
- * After every MV_SHARED / NT tiles one thread for each row and column continues its chain y =
- * fma(d[b], t[b], y), b ascending.  So neither NT nor the number of warps nor the length of a round
- * changes the bits.
+ * The warp stores the sums t[b] in shared memory, [b][NT][16 rows][8 columns], followed by y.
+ * After every MV_SHARED / NT tiles (a round), one thread for each row and column adds y = fma(d[b],
+ * t[b], y), b ascending.  So NT, the number of warps and the length of a round change no bits.
  *
  * Memory: each weight byte is read once, 16 bytes a lane (some types: 8 or 4 more).  The weights of
  * a tile (q4_k 2368 bytes), or of half a tile of q8_0 (2048) and floats (4096), are loaded before
- * the first use of those before them.  NT 1: 16 warps an SM, so at least 32 KiB are in flight while
- * warps wait; an H100 needs 17 (3.35 TB/s / 132 SM * 700 ns).  x is read from L1.
- * Instructions, SASS of sm_90a: the loop over tiles, for each 512 bytes of weights
+ * the previous ones are used.  NT 1: 16 warps an SM, so at least 32 KiB are in flight while warps
+ * wait; an H100 needs 17 (3.35 TB/s / 132 SM * 700 ns).  x is read from L1.  Instructions, SASS of
+ * sm_90a: the loop over tiles, for each 512 bytes of weights
  *
  *      NT       1     2     4     8
  *      q4_k    52    72   110   182     an SM issues 4 a cycle; an H100 receives 14.5 bytes a cycle
@@ -28,37 +27,38 @@
  *      bf16     9    12    14    17
  *
  * Weights of the first tiles are read before gpu_wait, except with experts.  Experts: block (x, y)
- * takes the y-th active expert; its columns are computed in rounds of 8 NT.
- * Limits: GPU_MV_ROWS rows of x (of each expert); 4 GiB of x; int8 rows of x without gaps; n, k
- * at least 1; 1 term of x or those of the form (F16: 2, BF16: 3). */
+ * computes the y-th active expert, 8 NT columns at a time. Limits: GPU_MV_ROWS rows of x (of each
+ * expert); 4 GiB of x; int8 rows of x without gaps; n, k at least 1; 1 term of x or those of the
+ * form (F16: 2, BF16: 3). */
 #include "backend/cuda/q.cuh"
 #include "backend/cuda/mm.cuh"
 
 enum {
-	MV_WARPS = 8,  /* most of a block */
-	MV_MANY = 300, /* blocks, from which on they have half as many warps */
+	MV_WARPS = 8,  /* most warps of a block */
+	MV_MANY = 300, /* with so many blocks, each has half as many warps */
 	MV_THREADS = MV_WARPS * TILE_LANES,
 	MV_COLS = 8,                    /* columns of an mma */
 	MV_CELLS = GPU_GROUP * MV_COLS, /* sums of one mma */
-	MV_SHARED = 64,                 /* tiles with sums in shared memory, for NT 1 */
+	MV_SHARED = 64,                 /* tiles of a round for NT 1, sums in shared memory */
 	MV_SUMS = GPU_BLOCK / TILE_SUM_K,
 	MV_WIDE = 4,
 	MV_LARGE = 24, /* bytes of a lane and slice */
 };
-/* Columns / 8 that are added at once.  More would not fit in registers: NT 8 adds a tile in two
- * passes, types of 2 and 3 bits in four. */
+/* Return how many groups of 8 columns are added at once.  All would not fit in registers: NT 8 adds
+ * a tile in two passes, types of 2 and 3 bits in four. */
 template <class W, int NT> GPU_FN constexpr int mv_width(void)
 {
 	return NT <= MV_WIDE ? NT : (int)W::SLICE < (int)TILE_LOAD ? MV_WIDE / 2 : MV_WIDE;
 }
-/* Slices that are loaded at once; two if they are large and the head is kept in registers too. */
+/* Return how many slices are loaded at once: two if they are large and the head is in registers
+ * too. */
 template <class W, int NT> GPU_FN constexpr int mv_slices(void)
 {
 	return NT > MV_WIDE                                                 ? W::SLICES
 	       : W::HEAD > 0 && sizeof(typename W::part) > (size_t)MV_LARGE ? 2
 	                                                                    : 4;
 }
-/* True if slices are loaded before the first use of the previous ones; not for whole tiles of floats. */
+/* True if slices are loaded before the previous ones are used.  False for whole tiles of floats. */
 template <class W, int NT> GPU_FN constexpr bool mv_early(void)
 {
 	return NT <= MV_WIDE || W::HEAD > 0;
@@ -88,7 +88,7 @@ GPU_FN void mv_load(mv_stage<W, N> *s, const unsigned char *w, int b, int at, in
 	if (at == 0)
 		s->head = W::template load_head<tile_global>(tile + W::SLICES * W::SLICE, lane);
 }
-/* Load the lane's 16 bytes of each term of slice s of block b of a row of x; row: mv_state.x. */
+/* Load the lane's 16 bytes of each term of x, in slice s of block b.  row: the row's mv_state.x. */
 template <class W, int TERMS>
 GPU_FN void mv_load_x(uint4 v[TERMS], const gpu_act &x, uint32_t row, int blocks, int b, int s)
 {
@@ -100,7 +100,7 @@ GPU_FN void mv_load_x(uint4 v[TERMS], const gpu_act &x, uint32_t row, int blocks
 		                        (row + (uint32_t)((i * blocks + b) * bytes)) +
 		                        s * 4 * TILE_LANE);
 }
-/* Add stage `at` of tile b to the sums of mv_width column tiles from `first` on. */
+/* Add stage `at` of tile b to the sums of mv_width groups of 8 columns, from group `first` on. */
 template <class W, int NT, int TERMS, int N>
 GPU_FN void mv_add(typename W::acc *a, const mv_stage<W, N> &w, const mv_state<W, NT> &v,
                    const gpu_act &x, int b, int at, int first)
@@ -119,8 +119,8 @@ GPU_FN void mv_add(typename W::acc *a, const mv_stage<W, N> &w, const mv_state<W
 		}
 	}
 }
-/* Return the index of the first sum of block b; row: mv_state.x.  A row has a sum for each
- * TILE_SUM_K bytes. */
+/* Return the index of the first gpu_act.sum of block b.  row: the row's mv_state.x.  A row has a
+ * sum for each TILE_SUM_K bytes. */
 GPU_FN uint32_t mv_sums_at(uint32_t row, int b, int lane)
 {
 	return (row - (uint32_t)(lane % 4 * TILE_LANE)) / TILE_SUM_K + (uint32_t)(b * MV_SUMS);
@@ -146,8 +146,8 @@ GPU_FN void mv_finish(float *to, const typename W::acc *a, const typename W::hea
 		*(float2 *)(cell + MV_CELLS / 2) = make_float2(t[2], t[3]);
 	}
 }
-/* Add tiles from ... from + n - 1 to the chains of all cells.  sum [cell]: the chains so far; after
- * the last tile the results are stored in y. */
+/* Add the sums of tiles from ... from + n - 1 to sum [cell], a cell for each row and column.  After
+ * the last tile, store the results in y. */
 template <class W, int NT>
 GPU_FN void mv_chain(float *sum, const float *t, const gpu_mm &m, const struct mm_part &part,
                      int from, int n)
@@ -163,7 +163,7 @@ GPU_FN void mv_chain(float *sum, const float *t, const gpu_mm &m, const struct m
 		if (col >= part.cols)
 			continue;
 		y_row = mm_column(m, part, col, &x_row);
-		size_t at = (size_t)x_row * (size_t)blocks + (size_t)from; /* in d */
+		size_t at = (size_t)x_row * (size_t)blocks + (size_t)from; /* index in d */
 #pragma unroll 8
 		for (int b = 0; b < n; b++)
 			y = tile_chain<W>(y, t[b * NT * MV_CELLS + cell],
@@ -189,7 +189,7 @@ GPU_FN void mv_tile(float *to, mv_stage<W, mv_slices<W, NT>()> *w, const mv_stat
 		typename W::acc a[WIDTH] = {};
 
 		if (first)
-			__syncwarp(); /* no load is moved before it: otherwise registers spill */
+			__syncwarp(); /* otherwise loads are moved up and registers spill */
 #pragma unroll
 		for (int at = 0; at < STAGES; at++) {
 			int next_at = (at + 1) % STAGES, next_b = next_at ? b : b + step;
@@ -239,7 +239,7 @@ GPU_FN void mv_round(float *t, const gpu_mm &m, const struct mm_part &part,
 		__syncthreads();
 	}
 }
-/* Set the expert of the block and its columns.  Returns 0 if there is none. */
+/* Set the expert of the block and its columns.  Returns 0 if there is no expert for the block. */
 GPU_FN int mv_find_expert(struct mm_part *p, const gpu_mm &m)
 {
 	if ((int)blockIdx.y >= *m.e.n_active)
@@ -290,7 +290,7 @@ static int mv_launch(const struct gpu_mm *m, int groups, int slots, cudaStream_t
 {
 	int blocks = gpu_blocks(m->k), most = MV_SHARED / NT, kept = blocks < most ? blocks : most;
 
-	/* with many blocks half as many warps each: their starts and ends overlap more evenly */
+	/* many blocks: half as many warps each, so that starts and ends of blocks overlap */
 	int threads = (int64_t)groups * slots < MV_MANY ? MV_THREADS : MV_THREADS / 2;
 
 	return LAUNCH(gpu_mv_kernel<W, NT, TERMS>, dim3((unsigned)groups, (unsigned)slots),
@@ -314,12 +314,12 @@ static int mv_choose(const struct gpu_mm *m, int cols, int groups, int slots, cu
 		return mid_launch<MV_WIDE, TERMS, MID_KS>(m, slots, s);
 	return mv_launch<2, TERMS>(m, groups, slots, s);
 }
-/* Columns to expect of an expert or of the step. */
+/* Return the expected number of columns, of an expert or of the step. */
 static int mv_columns(const struct gpu_mm *m)
 {
 	int each = m->max_rows;
 
-	if (m->e.first) /* twice the average */
+	if (m->e.first) /* twice the average columns of an expert */
 		each = (2 * m->max_rows * m->e.used + m->e.experts - 1) / m->e.experts;
 	return each < m->max_rows ? each : m->max_rows;
 }

@@ -1,13 +1,13 @@
-/* backend/cuda/pack_tmpl.cu - weights from the file's layout to tiles, compiled once for each
- * weight type (-DQ=...): thread i of the grid writes word i of the tiles (tile.cuh).
+/* backend/cuda/pack_tmpl.cu - repack weights from the file's layout to tiles, compiled once for
+ * each weight type (-DQ=...): thread i of the grid writes word i of the tiles (tile.cuh).
  *
  *      raw    n rows of k elements in the file's blocks, row_bytes apart
- *      to     [groups of 16 rows][blocks of 256 of k] tiles; zero past n and past k
+ *      to     [groups of 16 rows][blocks of 256 of k] tiles; 0 past row n and column k
  *
  * Runs once for each tensor at loading: bytes are read one at a time, from L1. */
 #include "backend/cuda/q.cuh"
 
-enum { PACK_THREADS = 256, PACK_GRID = 1 << 16, PACK_EACH = 8 /* words of a thread, at least */ };
+enum { PACK_THREADS = 256, PACK_GRID = 1 << 16, PACK_EACH = 8 /* least words of a thread */ };
 
 template <class W>
 __global__ void __launch_bounds__(PACK_THREADS)

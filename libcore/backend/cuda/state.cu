@@ -1,7 +1,7 @@
 /* backend/cuda/state.cu (private) - launches of recurrent layers: state_conv.cuh, state_delta.cuh.
  *
- * A launch computes all runs of a step, each row by row.  The bits of a row depend neither on the
- * number of rows that the step has of its sequence nor on other sequences. */
+ * A launch computes all runs of a step, each row by row.  The bits of a row do not depend on how
+ * the rows of its sequence are divided into steps, nor on other sequences. */
 #include "backend/cuda/launch.h"
 #include "backend/cuda/gpu.h"
 #include "backend/cuda/state_conv.cuh"

@@ -1,12 +1,15 @@
-/* backend/cuda/top.cu - the k largest logits of each row, ties to the lower id, and ln sum exp.
+/* backend/cuda/top.cu - the k largest logits of each row, ties to the lower id, and lse = ln sum
+ * exp of the row.
  *
- *   logits [n] | piece 0 | piece 1 | ...      TOP_PIECE each; top_piece: grid (rows, pieces)
- *   part of a piece: m = max x, l = sum of exp(x - m), ids and values of its k largest, descending
- *   top_join: grid (rows); lse = M + ln(sum of l exp(m - M)): lane i adds pieces i, i + 32, ...
+ *   logits [n] | piece 0 | piece 1 | ...      TOP_PIECE each
+ *   top_piece  grid (rows, pieces).  Results of a piece: m = max x, l = sum of exp(x - m), ids and
+ *              values of the k largest, descending
+ *   top_join   grid (rows).  Merges the pieces; M = max m, lse = M + ln(sum of l exp(m - M)), where
+ *              lane i adds pieces i, i + 32, ...
  *
  * Thread i of a piece holds elements i, i + TOP_THREADS, ... in registers.  The block finds the
- * largest k times; after each, only the thread that held it searches its next one.  NaN is below
- * -inf, and a row with a NaN has the lse NaN.  Sums: l as in chain_row.cuh.
+ * largest element k times; after each, only the thread that held it searches for its next largest.
+ * NaN is below -inf, and a row with a NaN has the lse NaN.  The sum l is computed as in chain_row.cuh.
  *
  * Limits: k <= GPU_TOP.  If k > n, lists are padded with id -1 and value -inf. */
 #include "backend/cuda/chain_row.cuh"
@@ -15,16 +18,16 @@
 enum {
 	TOP_THREADS = GPU_ROW_THREADS,
 	TOP_WARPS = TOP_THREADS / 32,
-	TOP_EACH = 16, /* elements of a thread */
+	TOP_EACH = 16, /* elements of a piece in one thread */
 	TOP_PIECE = TOP_THREADS * TOP_EACH,
 	TOP_NONE = 0x7fffffff,
-	TOP_NAN = 0x7fc00000, /* bits */
+	TOP_NAN = 0x7fc00000, /* bits of NaN */
 };
-static constexpr uint32_t TOP_MINUS_INF = 0xff800000; /* bits */
+static constexpr uint32_t TOP_MINUS_INF = 0xff800000; /* bits of -inf */
 
 struct top_best {
 	float value;
-	int id; /* TOP_NONE: none */
+	int id; /* TOP_NONE: no element */
 };
 
 GPU_FN struct top_best top_none(void)
@@ -55,7 +58,8 @@ GPU_FN struct top_best top_warp(struct top_best b)
 	return b;
 }
 
-/* Return the best of a block; room [2][TOP_WARPS]: shared, the halves alternate. */
+/* Return the best of all threads of a block.  room [2][TOP_WARPS]: shared memory; turn 0 or 1: the
+ * half to use, alternating. */
 GPU_FN struct top_best top_block(struct top_best b, struct top_best *room, int turn)
 {
 	struct top_best *s = room + turn % 2 * TOP_WARPS;
@@ -70,7 +74,7 @@ GPU_FN struct top_best top_block(struct top_best b, struct top_best *room, int t
 	return b;
 }
 
-/* Parts of a row: m [pieces], l [pieces], ids [pieces][k], values [pieces][k] */
+/* Partial results of a row: m [pieces], l [pieces], ids [pieces][k], values [pieces][k] */
 struct top_part {
 	float *m, *l, *values;
 	int *ids;
@@ -149,7 +153,8 @@ __global__ void __launch_bounds__(TOP_THREADS, 4)
 	}
 }
 
-/* Return the lse of a row, by one warp.  m of a piece is NaN if all its logits are: then l is NaN too. */
+/* Return the lse of a row.  One warp calls it.  If all logits of a piece are NaN, its m and l are
+ * NaN. */
 GPU_FN float top_lse(struct top_part p, int pieces)
 {
 	float most = gpu_float(TOP_MINUS_INF), sum = 0;
@@ -169,8 +174,9 @@ GPU_FN float top_lse(struct top_part p, int pieces)
 	return most == gpu_float(TOP_MINUS_INF) ? most + sum : most + gpu_log(sum);
 }
 
-/* The best of the entries that a lane reads next in its lists; *list: its list.  Lane i has
- * the lists of pieces i, i + 32, ...; at[piece], shared: entries of a list that are taken */
+/* Return the best of the next entries of the lane's lists, and set *list to its piece.  Lane i has
+ * the lists of pieces i, i + 32, ...  at[piece], in shared memory: entries of a list already
+ * merged. */
 GPU_FN struct top_best top_head(struct top_part p, const int *at, int pieces, int k, int *list)
 {
 	struct top_best best = top_none();
@@ -188,7 +194,7 @@ GPU_FN struct top_best top_head(struct top_part p, const int *at, int pieces, in
 	return best;
 }
 
-/* Merge the lists of all pieces, each descending, by one warp. */
+/* Merge the descending lists of all pieces.  One warp calls it. */
 GPU_FN void top_merge(const struct gpu_top *t, struct top_part p, int *at, int row, int pieces)
 {
 	struct top_best own, best;
