@@ -17,7 +17,7 @@ struct jwrite *event_begin(infer_writer *w, const char *name)
 
 void event_end(infer_writer *w)
 {
-	/* JSON has its line ends escaped; a raw one would end the event */
+	/* JSON has its line ends escaped; a raw newline would end the event */
 	jw_end(&w->w);
 	buf_puts(&w->text, "\n\n");
 }

@@ -11,7 +11,7 @@ typedef int job_take(struct job *j, const char *key, const struct json *v, infer
 struct job_asked {
 	const infer_job *j;
 	struct infer_sample_opts sample;               /* sampling options of j, resolved */
-	const struct infer_conversation *conversation; /* that is the prompt, or NULL */
+	const struct infer_conversation *conversation; /* the prompt, or NULL */
 	struct chat_values values;                     /* parsed JSON texts of the conversation */
 	struct infer_str text;                         /* the prompt; text.at NULL: write its ids */
 };

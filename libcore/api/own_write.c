@@ -212,7 +212,7 @@ void job_put_seed(struct jwrite *w, const char *key, const struct job_asked *a)
 
 /* ---- the whole request ---- */
 
-/* Check that a request can express the bias: above -100 to 100, or a forbidden token. */
+/* Check that a request can express each bias: above -100 and at most 100, or a forbidden token. */
 static int check_bias(const struct infer_sample_opts *o, infer_error *err)
 {
 	for (int32_t i = 0; i < o->n_bias; i++) {
