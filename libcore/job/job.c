@@ -123,7 +123,7 @@ int job_end(infer_job **out, struct job *j, infer_error *err)
 
 void infer_job_free(infer_job *job)
 {
-	struct job *j = (struct job *)(void *)job; /* its first member */
+	struct job *j = (struct job *)(void *)job; /* job is its first member */
 
 	if (!j)
 		return;

@@ -76,12 +76,12 @@ struct job {
 	struct {
 		const struct json *query, *documents;
 	} rank;
-	const struct json *instructions;        /* system text in a field of its own, or NULL */
+	const struct json *instructions;        /* field with the system text, or NULL */
 	const struct json *input;               /* /v1/responses: the messages, or NULL */
 	const struct json *effort;              /* reasoning_effort, or NULL */
 	const struct json *allowed;             /* the list of allowed_tools, or NULL */
 	struct infer_grammar_source constraint; /* texts in mem */
-	const char *constraint_key;             /* the field that set it; NULL: none */
+	const char *constraint_key;             /* the field that set the constraint; NULL: none */
 	int is_free;            /* response_format text: no constraint, not even the options' */
 	uint64_t tenant;        /* the job may share compiled constraints of this tenant */
 	infer_grammar *grammar; /* owned; NULL: none, or the options' */

@@ -12,7 +12,7 @@ static void put_json_value(struct buf *to, const struct json *v)
 
 int infer_job_render(char **text, size_t *n, const infer_job *job, infer_error *err)
 {
-	const struct job *j = (const struct job *)(const void *)job; /* its first member */
+	const struct job *j = (const struct job *)(const void *)job; /* job is its first member */
 	struct infer_conversation c = j->conversation;
 	struct buf messages, args;
 	int rc;
