@@ -32,13 +32,13 @@ struct infer_task {
 	infer_job *job;
 	void *user;
 	uint32_t flags;
-	int32_t n; /* samples */
+	int32_t n; /* number of samples */
 	int32_t submitted, ended, live;
 	int dropped; /* cancelled by the caller: freed with its last event */
 	int usage_given;
 	struct infer_fault fault;
 	struct infer_choice *choices; /* [n] */
-	float *vectors;               /* [n][n_embd], of embeddings */
+	float *vectors;               /* [n][n_embd] embeddings */
 	int32_t n_embd;
 	struct sample samples[];
 };
@@ -46,7 +46,7 @@ struct infer_runner {
 	infer_engine *engine;
 	const infer_model *model;
 	infer_task *tasks;
-	int32_t live; /* samples */
+	int32_t live; /* number of live samples */
 	struct infer_event event;
 };
 
@@ -295,7 +295,7 @@ int infer_runner_step(infer_runner *r, infer_error *err)
 	               : err_set(err, INFER_EDEVICE, "the engine lost the request");
 }
 
-/* Copy ev without its text. */
+/* Append a copy of ev, without its text, to `to`. */
 static int keep_event(struct sample *s, struct buf *to, const struct infer_event *ev,
                       infer_error *err)
 {
