@@ -21,7 +21,7 @@ static void show_json(char *out, size_t room, const struct json *v)
 	buf_init(&b, MEM_RECORD);
 	jw_init(&w, &b);
 	jw_value(&w, NULL, v);
-	if (!b.bad) { /* without memory the value is not shown */
+	if (!b.bad) { /* if memory runs out, the value is not shown */
 		n = b.len < room ? b.len : room - 4;
 		while (n < b.len && n && ((unsigned char)b.at[n] & 0xc0) == 0x80)
 			n--;
@@ -98,7 +98,7 @@ static const struct list {
 	{ "logprobs", "top_logprobs", "top_logprobs", INFER_REPLAY_TOP },
 	{ "logprobs", "content", "logprobs", INFER_REPLAY_LOGPROBS },
 };
-/* Fields with a single value. */
+/* The compared fields with a single value. */
 static const struct {
 	const char *key;
 	enum infer_replay_part part;

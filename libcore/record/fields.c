@@ -88,5 +88,5 @@ void record_cut(infer_records *w)
 	}
 	memcpy(s + to, "}\n", 2);
 	w->text.len = w->line_at + to + 2;
-	w->text.at[w->text.len] = 0; /* buf.h: a NUL follows */
+	w->text.at[w->text.len] = 0; /* buf.h: a NUL follows the text */
 }

@@ -15,7 +15,7 @@ static int text_is(const struct json *o, const char *key, const char *want)
 	return json_equals(json_get(o, key), want);
 }
 
-/* If an error is set, make it the fault of this key.  Returns its code. */
+/* If an error is set, make it the fault of this key.  Returns the error's code. */
 static int set_line_fault(struct job *j, const char *key)
 {
 	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;

@@ -10,7 +10,7 @@ struct infer_resume {
 	const char *name;
 	infer_done_fn *done;
 	void *user;
-	struct arena mem; /* of one record */
+	struct arena mem; /* for one record at a time */
 	struct buf text;  /* the beginning of an incomplete line */
 	struct buf holes; /* struct infer_hole []: damaged or dropped lines */
 	int64_t lines, records;
