@@ -117,7 +117,7 @@ static void set_tools(struct arena *a, struct json *context, const infer_chat *c
 {
 	if (tools && tools->n)
 		json_set(context, "tools", json_share(a, tools->list));
-	else /* absent: undefined, as the template expects */
+	else /* no such token: the variable is undefined, as the template expects */
 		json_set(context, "tools", json_new(a, chat->empty_tools ? JSON_ARRAY : JSON_NULL));
 }
 

@@ -39,7 +39,7 @@ struct dialect_head {
 struct dialect_form {
 	const char *sign; /* occurs in the source of templates that write this form; NULL: any */
 	const char *call, *open, *close;
-	const char *between; /* NULL: one call only */
+	const char *between; /* text between calls; NULL: one call only */
 	const char *begin;   /* opens calls within text; NULL: the first tag of `open` and `call` */
 	const char *before;  /* written before `open` if there is no content; NULL: nothing */
 	enum dialect_args args; /* 0: ARGS_JSON */
@@ -79,7 +79,7 @@ struct dialect {
 	const char *nest;
 	const char *close[4]; /* removed after a call */
 	const char *drop[4];  /* removed anywhere in the content */
-	const char *begun;    /* the end of the prompt, parsed as part of the answer */
+	const char *begun;    /* end of a prompt, parsed as part of the answer */
 	const char *plain;    /* an answer without calls begins with this, after `begun` */
 	const struct dialect_messages *messages; /* NULL: answers are not messages */
 	uint32_t flags;

@@ -33,7 +33,7 @@ void tools_fini(struct infer_tools *t);
 /* Return the kinds of values that the schema admits for a parameter, as bits; 0: unknown. */
 enum { VALUE_TEXT = 1, VALUE_JSON = 2, VALUE_NULL = 4 };
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n);
-/* Return the same for a schema within the parameters of t. */
+/* Return these bits for a schema within the parameters of t. */
 int chat_tools_kinds(const struct chat_tool *t, const struct json *schema);
 /* Return the schema of property `key`, or of the elements, of a schema within the parameters of t;
  * alternatives (anyOf) are searched too.  NULL: there is none. */
