@@ -134,7 +134,7 @@ static int json_value_step(struct infer_reply *r)
 	return byte != BYTE_INSIDE;
 }
 
-/* Arguments encoded in a JSON string; base is at the opening quote. */
+/* Read arguments encoded in a JSON string; base is at the opening quote. */
 static int json_string_step(struct infer_reply *r)
 {
 	const struct json *j = NULL;

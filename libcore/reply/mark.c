@@ -400,7 +400,7 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
 		rc = match_one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
-		rc = match_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
+		rc = match_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* of empty reasoning */
 	if (rc == P_NO && r->cut_short) /* a call ended the reasoning before its tag */
 		rc = match_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
 	if (rc == P_NO)

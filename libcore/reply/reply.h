@@ -73,7 +73,7 @@ enum tag_state { TAG_PARAM, TAG_TEXT, TAG_JSON };
 struct tag_args {
 	enum tag_state state;      /* between parameters; in a text value; in a JSON value */
 	int begun;                 /* a parameter was read */
-	int at_start;              /* nothing of the value was read */
+	int at_start;              /* no byte of the value was read */
 	int framed;                /* the newline before the value was removed */
 	int cdata;                 /* the value is in CDATA */
 	int depth;                 /* open tags in a nested value */
@@ -86,8 +86,8 @@ enum loose_token { TOKEN_NONE, TOKEN_STRING, TOKEN_WORD };
 /* Python's (a=1) or Gemma's {a:1}. */
 struct loose_args {
 	enum loose_state state; /* what is expected, or is being read */
-	enum loose_token token; /* the open token */
-	const char *quote;      /* TOKEN_STRING: the text that ends it */
+	enum loose_token token; /* the token being read */
+	const char *quote;      /* TOKEN_STRING: the text that ends the string */
 	int broken;             /* malformed: the rest is content */
 	int depth;
 	uint64_t object, filled; /* bit per level: is an object; has a member or element */
@@ -132,7 +132,7 @@ struct infer_reply {
 	const struct reply_reader *reader; /* of the open call; NULL: reading text */
 	/* of the last call */
 	enum dialect_args args;
-	int enveloped; /* its arguments are in a JSON object */
+	int enveloped; /* the arguments are in a JSON object */
 	union {
 		struct json_args json;
 		struct tag_args tags;

@@ -143,7 +143,8 @@ static int find_value_end(struct infer_reply *r)
 	}
 }
 
-/* The same for a value of nested tags, which ends at the closing tag outside all others. */
+/* Move `at` likewise for a value of nested tags, which ends at the closing tag outside all
+ * others. */
 static int find_nested_end(struct infer_reply *r)
 {
 	const char *nest = r->f->nest;
