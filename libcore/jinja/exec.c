@@ -41,7 +41,7 @@ int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct p
 {
 	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
-	return id ? set_variable(r, s, *id, v) : INFER_OK; /* no id: an unused name */
+	return id ? set_variable(r, s, *id, v) : INFER_OK; /* no id: the name is unused */
 }
 
 static int unpack_values(struct pyrun *r, const struct jnode *target, struct pyval v)

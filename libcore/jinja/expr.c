@@ -362,7 +362,7 @@ static struct jnode *parse_postfix(struct jparse *p, struct jnode *n)
 	}
 }
 
-/* Parse the dotted name of a filter or test. None that is supported has a dot. */
+/* Parse the dotted name of a filter or test. No supported name has a dot. */
 static const struct pystr *parse_dotted(struct jparse *p)
 {
 	const struct jtok *from = p->tok;

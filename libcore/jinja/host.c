@@ -9,7 +9,7 @@ static int host_next(struct pyrun *r, struct pyval v, struct pyval *out)
 	return v.type == PY_GEN ? jgen_next(r, v.gen, out) : jloop_next(r, v.loop, out);
 }
 
-/* The attributes of a macro, as in jinja2. */
+/* Set *out to an attribute of a macro, as in jinja2. */
 static int macro_attr(struct pyrun *r, const struct jnode *n, const struct pystr *name,
                       struct pyval *out)
 {

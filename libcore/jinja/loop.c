@@ -200,7 +200,7 @@ int jinja_exec_for(struct pyrun *r, const struct jnode *n, struct pyval over, in
 	struct jloop *l = py_alloc(r, 1, sizeof *l);
 	struct jscope *was = r->in->scope, *s = NULL;
 	struct pyval v;
-	/* finished: an iteration was completed; if none was, else is executed, as in Jinja */
+	/* finished: an iteration was completed; if none was, `else` is executed, as in Jinja */
 	int rc, finished = 0;
 
 	if (!l)

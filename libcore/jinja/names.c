@@ -1,6 +1,6 @@
 /* jinja/names.c - find the block that owns each name. As in Jinja, a block owns the names that it
- * sets, from its beginning. Unless an outer block owns the name, or it is read before it is set, it
- * is undefined until it is set, even if the context has it. */
+ * sets, from its beginning. Such a name is undefined until it is set, even if the context has it,
+ * unless an outer block owns it or it is read earlier. */
 #include "jinja/node.h"
 #include "base/err.h"
 

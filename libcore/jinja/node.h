@@ -98,7 +98,7 @@ enum jnode_kind {
 enum { JM_VARARGS = 1, JM_KWARGS = 2, JM_CALLER = 4 };
 
 struct jargs {
-	struct jnode **pos, **kw;  /* positional; values of keywords */
+	struct jnode **pos, **kw;  /* arguments: positional; values of keywords */
 	const struct pystr **name; /* [nkw] keywords */
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
@@ -109,7 +109,7 @@ struct jnode {
 	union {
 		uint8_t op;        /* JN_BIN, JN_CMP: enum jtok_kind */
 		uint8_t uses;      /* JN_MACRO, JN_CALLBLOCK: JM_ bits */
-		uint8_t negated;   /* JN_TEST: is not */
+		uint8_t negated;   /* JN_TEST: "is not" */
 		uint8_t recursive; /* JN_FOR */
 	};
 	int line;

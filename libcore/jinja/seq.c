@@ -453,7 +453,7 @@ static int s_reverse(struct pyrun *r, struct pycall *c, struct pyval *out)
 		list.l->at[i] = list.l->at[n - 1 - i];
 		list.l->at[n - 1 - i] = v;
 	}
-	if (c->self.type == PY_GEN) { /* a generator was converted to a list, which is returned */
+	if (c->self.type == PY_GEN) { /* the list of its items is the result */
 		*out = list;
 		return r->rc;
 	}
