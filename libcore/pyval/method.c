@@ -126,7 +126,7 @@ static int search_slice(struct pyrun *r, struct pycall *c, int k, const struct p
 	TRY(py_int_arg(r, c->a[k], 0, at));
 	if (*at < 0)
 		*at = *at + (int64_t)n < 0 ? 0 : *at + (int64_t)n;
-	*past = *at > (int64_t)n; /* there even the empty string is not found */
+	*past = *at > (int64_t)n; /* beyond the end, not even an empty string is found */
 	TRY(py_slice(r, c->self, to, &part));
 	*s = part.s;
 	return r->rc;

@@ -261,7 +261,7 @@ int py_same(struct pyval a, struct pyval b)
 		return 1;
 	if (a.type == PY_FLOAT)
 		return a.f == b.f;
-	/* CPython interns short strings; for others the result is not specified */
+	/* CPython interns short strings; `is` of other strings is unspecified */
 	if (a.type == PY_STR)
 		return a.s->len == b.s->len && !memcmp(a.s->at, b.s->at, a.s->len);
 	return a.type <= PY_INT ? a.i == b.i : (const void *)a.s == (const void *)b.s;

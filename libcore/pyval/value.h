@@ -110,7 +110,7 @@ struct pyhost {
 /* One run. The renderer sets name, host, in, the limits, trusted and err, and clears all
  * else. It initialises the arena and frees it. */
 struct pyrun {
-	const char *name; /* of the template; messages begin with it and with `line` */
+	const char *name; /* name of the template; error messages begin with it and `line` */
 	const struct pyhost *host;
 	struct jrender *in; /* the renderer's state */
 	struct arena arena;
@@ -122,7 +122,7 @@ struct pyrun {
 		steps_more;             /* more: added to steps_max for each value of the context */
 	int depth, depth_max, line, rc; /* rc: code of the first failure; sticky */
 	const char *stack;              /* address of the stack at the start of the run */
-	size_t stack_most;              /* bytes by which it may grow */
+	size_t stack_most;              /* bytes by which the stack may grow */
 	int mutable;                    /* methods that change a list or a dict are allowed */
 	/* NULL, or names, NULL at the end: see py_from_json */
 	const char *const *trusted;
