@@ -1,4 +1,4 @@
-/* engine/batch.c - one step: collect rows of requests, compute_step, draw, turn results into events */
+/* engine/batch.c - one step: collect rows of requests, compute, draw, turn results into events */
 #include "engine/engine.h"
 #include "engine/mask_worker.h"
 #include "base/clock.h"
@@ -197,7 +197,7 @@ static int compute_step(infer_engine *e, struct backend_result *res, infer_error
 	return rc;
 }
 
-/* Set the result row i of a job. */
+/* Set the results of job j: row i of res. */
 static void assign_result(const infer_engine *e, struct row_job *j,
                           const struct backend_result *res, int32_t i)
 {
@@ -303,7 +303,7 @@ static void report_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc) { /* drop a token without memory for its text, and end the text there */
+	if (rc) { /* no memory for the token's text: drop the token and end the request */
 		text->len = s->text_at;
 		e->events.n--;
 		r->digest = digest;
@@ -319,7 +319,7 @@ static void report_token(infer_engine *e, const struct row_job *j, int64_t now)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
 }
 
-/* Report how much of the prompt is in the cache. Rows computed again were reported before. */
+/* Report the prompt tokens in the cache: n. Rows that are computed again were reported before. */
 static void tell_prompt(infer_engine *e, struct request *r, int32_t n, int64_t now)
 {
 	struct event_slot *s;

@@ -1,5 +1,5 @@
-/* engine/batch.h (private) - one step of the engine: the rows of requests, the results wanted of each, and
- * the results. */
+/* engine/batch.h (private) - one step of the engine: the rows of requests, the results to compute from
+ * each, and these results. */
 #ifndef ENGINE_BATCH_H
 #define ENGINE_BATCH_H
 #include <infer/engine.h>
@@ -7,7 +7,7 @@
 
 struct request;
 
-/* Grammar state after a row's token: may continue, complete, or failed. */
+/* Grammar state after a row's token: the text may continue, is complete, or the grammar failed. */
 enum row_constraint { ROW_GOES_ON, ROW_COMPLETE, ROW_BROKEN };
 
 /* One row of logits: the results to compute from it, and the results. */
@@ -22,16 +22,16 @@ struct row_job {
 	int32_t n_best;
 	int32_t position; /* of the token that these logits predict */
 	int draws, pools; /* draw a token; add the state to an embedding; neither: score */
-	/* drawn, or given if scored; -1: an earlier guess was wrong, or the row pools */
+	/* drawn, or scored; -1: none, because an earlier guess was wrong or the row pools */
 	int32_t token;
 	float logprob;
 	int constraint; /* enum row_constraint, after this token */
 	size_t top_at;
-	int32_t n_top; /* alternatives, from top_at of the events' list */
+	int32_t n_top; /* alternatives: events.tops[top_at] and on */
 	infer_error err;
 };
 
-/* arrays sized at open */
+/* One step; its arrays are allocated at open. */
 struct step {
 	struct backend_step s;
 	int32_t *ids;             /* [max_rows] */
@@ -43,7 +43,7 @@ struct step {
 	int32_t *groups, n_groups;
 	struct request **requests;              /* [max_seqs], one per run */
 	int32_t logits_left;                    /* rows of logits left for scores and guesses */
-	int32_t n_decode, n_prefill, n_guesses; /* rows; guesses count in neither of the others */
+	int32_t n_decode, n_prefill, n_guesses; /* rows; n_guesses are in neither of the others */
 };
 
 /* batch.c */

@@ -26,7 +26,7 @@ void constraints_bytes(const struct constraints *c, int32_t id, const char **at,
 	(void)infer_token_bytes(c->tok, id, INFER_DECODE_SPECIAL, at, n, NULL);
 }
 
-/* Return the bytes of all control tokens, with a 0xff before each. */
+/* Return the size of the bytes of all control tokens, with a 0xff before each. */
 static size_t control_bytes(const struct constraints *c, int32_t n)
 {
 	size_t all = 0, bytes;
@@ -142,7 +142,7 @@ void constraints_free(struct constraints *c)
 	mem_free(c);
 }
 
-/* ---- spelling ---- */
+/* ---- encodings of forced bytes ---- */
 
 /* True if the token is text and does not end generation. */
 static int is_text(const struct constraints *c, int32_t id)
@@ -155,7 +155,8 @@ static int is_text(const struct constraints *c, int32_t id)
 	return n && !control;
 }
 
-/* Return the index of the first id of text[from ..); n_ids if none begins there or the bytes differ. */
+/* Return the index in ids of the token that begins at text[from]; n_ids: none does, or the ids are not
+ * text. */
 static size_t find_from(const struct constraints *c, const int32_t *ids, size_t n_ids,
                         const char *text, size_t n, size_t from)
 {

@@ -22,9 +22,9 @@ struct shared_mask {
 	struct mask *mask;
 	uint32_t users;
 };
-/* Cached encoding: forced bytes after a token, and their token ids. */
+/* A cached encoding: bytes forced after a token, and their token ids. */
 struct spelling {
-	uint32_t from, n_key, n_ids; /* key[0 .. from): bytes of the token before them */
+	uint32_t from, n_key, n_ids; /* key: bytes of that token; forced bytes from key[from] on */
 	char key[FORCED_KEY];
 	int32_t ids[FORCED_TOKENS];
 };
@@ -43,38 +43,38 @@ struct constraints {
 int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_t n_vocab,
                     infer_error *err);
 void constraints_free(struct constraints *c); /* NULL is fine */
-/* Return the bytes of a token for the grammar, without the 0xff that precedes those of a control token
- * (*control). n 0: the token is never allowed. */
+/* Return the bytes of a token for the grammar; *n 0: the token is never allowed. *control 1: a control
+ * token, whose bytes the grammar reads after a 0xff, which is left out here. */
 void constraints_bytes(const struct constraints *c, int32_t id, const char **at, size_t *n,
                        int *control);
 /* Encode forced bytes that follow token `last` into ids[FORCED_TOKENS]; returns how many, or -1 with *err.
- * cut: leave out the last one, because the text may continue within it. */
+ * cut: leave out the last token, because the text may continue within it. */
 int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes, uint32_t n,
                           int cut, int32_t *ids, infer_error *err);
 
 /* Options of a request under a grammar. */
 struct grammar_state_opts {
 	infer_grammar *grammar;
-	struct infer_str free_until; /* free text up to and including it; len 0: none */
-	/* tags of reasoning, which is ended after reason_most tokens; close.len 0: there is none */
+	struct infer_str free_until; /* the text is free up to and including it; len 0: never */
+	/* tags of reasoning, which is ended after reason_most tokens; close.len 0: no reasoning */
 	struct infer_str reason_open, reason_close;
 	int32_t reason_most;
 	int32_t last;         /* last token of the prompt */
 	const int32_t *stops; /* tokens that end the answer; must outlive the state */
 	int32_t n_stops;
-	int ignore_ends, no_forced; /* EOG tokens do not end it; never force tokens */
+	int ignore_ends, no_forced; /* EOG tokens do not end the answer; never force tokens */
 };
 struct grammar_state;
 int grammar_state_new(struct grammar_state **out, struct constraints *c,
                       const struct grammar_state_opts *o, infer_error *err);
 void grammar_state_free(struct grammar_state *f); /* NULL is fine */
-/* Return the tokens allowed next, as bits of n_vocab, valid until grammar_state_accept; NULL and *err on
+/* Return the tokens allowed next, as n_vocab bits, valid until grammar_state_accept; NULL with *err on
  * failure. */
 const uint64_t *grammar_state_allowed(struct grammar_state *f, infer_error *err);
-/* Advance by a token that was drawn.  A failure is kept for grammar_state_error. */
+/* Advance by a token that was drawn.  On failure, grammar_state_error returns the error. */
 void grammar_state_accept(struct grammar_state *f, int32_t token);
-/* Prepare the mask of this position, or of the one after the forced tokens: only if it is cached, or at any
- * cost.  Optional; results are the same without it. */
+/* Prepare the mask of this position, or of the one after the forced tokens: look_up only if it is cached,
+ * compute always. Optional: grammar_state_allowed computes what is missing. */
 void grammar_state_look_up(struct grammar_state *f);
 void grammar_state_compute(struct grammar_state *f);
 int grammar_state_ready(const struct grammar_state *f); /* true if there is no mask to prepare */
@@ -82,6 +82,6 @@ int grammar_state_ready(const struct grammar_state *f); /* true if there is no m
 int32_t grammar_state_forced(const struct grammar_state *f, uint64_t *ids, int32_t cap);
 /* True if the text is complete and no token can follow. */
 int grammar_state_complete(const struct grammar_state *f);
-/* Return the failure of a grammar_state_accept, or NULL. */
+/* Return the error of an earlier grammar_state_accept, or NULL. */
 const infer_error *grammar_state_error(const struct grammar_state *f);
 #endif

@@ -11,7 +11,8 @@
 enum device_wish { WISH_AUTO, WISH_CPU, WISH_GPU };
 enum { MOST_NUMBER = 999, CTX_LEAST = 4096 };
 
-/* auto uses a GPU from this size on: opening one takes as long as a CPU takes to read several GiB. */
+/* device auto uses a GPU for weights of this size or more: opening one takes as long as a CPU takes to read
+ * several GiB. */
 #define LEAST_BYTES (UINT64_C(1) << 30)
 
 static const char gpu_name[] = "cuda";
@@ -180,7 +181,7 @@ int device_allows(const infer_model *m, const struct infer_engine_opts *o,
 	return INFER_OK;
 }
 
-/* Open with a GPU; with FIT all layers are tried first. */
+/* Open with a GPU. With INFER_GPU_LAYERS_FIT try all layers on the GPU first. */
 static int open_gpu(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                     const struct device_gpu *gpu, int32_t ctx_least, infer_error *err)
 {
@@ -197,7 +198,7 @@ static int open_gpu(infer_engine **out, const infer_model *m, const struct infer
 	return engine_open_list(out, m, o, &list, err);
 }
 
-/* Open with a GPU if that is faster and works.  Sets *why to the reason against it if *out is NULL. */
+/* Open with a GPU if that is faster and works; else leave *out NULL and set *why to the reason. */
 static int try_gpu(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                    const struct device_gpu *gpu, infer_error *why)
 {

@@ -13,7 +13,7 @@ struct device_list {
 /* A kind of GPU. */
 struct device_gpu {
 	const struct backend_kind *kind; /* NULL: the build has none */
-	uint64_t least_bytes;            /* auto: the CPU computes smaller models */
+	uint64_t least_bytes;            /* device auto: the CPU computes smaller models */
 };
 /* Return the kind of GPU that this build supports. */
 struct device_gpu device_gpu(void);
@@ -22,9 +22,9 @@ struct device_gpu device_gpu(void);
 int device_check(const struct infer_engine_opts *o, infer_error *err);
 /* True if o names a GPU, by its device or by a number of layers. */
 int device_wants_gpu(const struct infer_engine_opts *o);
-/* A list of the CPU alone. */
+/* Return a list with only the CPU. */
 struct device_list device_cpu(void);
-/* A list with o->gpu_layers layers on the GPU, or on the GPUs of o->split, and the others on the
+/* Return a list with o->gpu_layers layers on the GPU, or on the GPUs of o->split, and the others on the
  * CPU.  With INFER_GPU_LAYERS_FIT: all on the GPU if all_fit, else STAGES_FIT. */
 struct device_list device_with_gpu(const infer_model *m, const struct infer_engine_opts *o,
                                    const struct device_gpu *gpu, int all_fit);
@@ -49,7 +49,7 @@ static inline int device_is_host(const struct backend_device *on)
 /* Open an engine on the devices that o names.  Errors as infer_engine_open. */
 int device_open(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                 const struct device_gpu *gpu, infer_error *err);
-/* Compute the memory that this engine would need.  auto: as on the CPU. */
+/* Compute the memory that this engine would need. For device auto: the memory on the CPU. */
 int device_need(struct infer_engine_need *need, const infer_model *m,
                 const struct infer_engine_opts *o, const struct device_gpu *gpu, infer_error *err);
 #endif

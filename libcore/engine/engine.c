@@ -118,8 +118,8 @@ static int open_host(infer_engine *e, const struct infer_engine_opts *o, int thr
 	return INFER_OK;
 }
 
-/* Return the address space for cache and workspace; the rest is left for requests, their texts and the
- * allocator's arenas. */
+/* Return the address space for cache and workspace, leaving some for requests, their texts and the
+ * allocator. */
 static uint64_t address_room(const struct os_limits *l)
 {
 	if (l->address_bytes == UINT64_MAX)
@@ -157,7 +157,7 @@ static uint64_t subtract_to_zero(uint64_t bytes, uint64_t by)
 	return bytes > by ? bytes - by : 0;
 }
 
-/* Set the memory that each device has left. */
+/* Set the free memory of each device. */
 static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
 {
 	uint64_t all;
@@ -202,7 +202,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
 	struct kv_opts k;
 
 	ask.address_bytes = address_room(l);
-	if (ask.address_bytes != UINT64_MAX) /* each kind of page has swap slots of its own */
+	if (ask.address_bytes != UINT64_MAX) /* swap slots of each group take some, too */
 		ask.address_bytes = subtract_to_zero(ask.address_bytes, 3 * o->swap_bytes);
 	ask_memory(&ask, o);
 	TRY(place_model(e, &ask, list, err));

@@ -24,25 +24,25 @@ struct request {
 	struct arena arena; /* copies of everything the caller passed */
 	uint64_t *ids;      /* [cap] cache keys: prompt, then drawn tokens */
 	int32_t n, n_prompt, cap;
-	int32_t top, priority, told; /* prompt tokens in the last READ event, plus 1 */
+	int32_t top, priority, told; /* the last one: 1 + prompt tokens in the last READ event */
 	uint32_t flags;
 	int64_t deadline_ns;
 	uint64_t root; /* salt of the prefix tree */
 	int32_t *stop_tokens, n_stop_tokens;
 	struct stop stop;
 	infer_sampler *sampler;
-	infer_detok *detok;                  /* NULL without text */
-	struct grammar_state *grammar_state; /* NULL: without a constraint */
-	int cancelled;                       /* under the lock */
-	int ended;                           /* its DONE event is queued; to be freed */
-	int admitted;                        /* was active before: its first times are kept */
-	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
-	struct kv_seq *swapped; /* preempted: the swapped copy of its sequence, or NULL */
-	/* Prompt rows [scored - 1, scored_end - 1) still give the scores of the next tokens, or states of
-	 * the embedding. */
+	infer_detok *detok;                  /* NULL: no text is decoded */
+	struct grammar_state *grammar_state; /* NULL: no constraint */
+	int cancelled;                       /* guarded by the lock */
+	int ended;                           /* 1: its DONE event is queued; sched_reap frees it */
+	int admitted;                        /* 1: was active before; admitted_ns is set */
+	struct kv_seq *seq;                  /* NULL while queued; kv_seq_len: positions computed */
+	struct kv_seq *swapped; /* swapped copy of its sequence after preemption, or NULL */
+	/* Prompt rows [scored - 1, scored_end - 1) must still give scores of the next tokens or states to
+	 * pool. */
 	int32_t scored, scored_end;
 	double *pool;     /* [n_embd] sum of the states so far; NULL: no embedding */
-	float *embedding; /* the caller's */
+	float *embedding; /* output, the caller's */
 	int embed,
 		whole; /* enum infer_embed; whole: attention is bidirectional, so one step has all rows */
 	int32_t states, second,
@@ -56,7 +56,7 @@ struct request {
 struct event_slot {
 	struct infer_event ev;
 	size_t text_at, top_at, message_at;
-	uint64_t step; /* the step that computed its logits */
+	uint64_t step; /* number of the step that computed ev's logits */
 };
 struct events {
 	struct event_slot *slots;
@@ -67,7 +67,7 @@ struct events {
 };
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
 void events_fini(struct events *q);
-/* Reserve memory for that many more. */
+/* Reserve memory for `slots` more events with `tops` more alternatives. */
 int events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
 struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
@@ -90,22 +90,23 @@ struct infer_engine {
 	struct kv *kv;
 	struct step step;
 	struct events events;
-	struct constraints *constraints; /* NULL until a request has one; under the lock */
+	struct constraints *constraints; /* NULL until a request has one; guarded by the lock */
 	struct engine_draft draft;
-	struct infer_watch watch, parts; /* the caller's; the one given to the backend */
+	struct infer_watch watch, parts; /* watch: the caller's; parts: given to the backend */
 	int32_t n_vocab, n_outputs, threads, threads_wanted, ctx;
-	int32_t top; /* most best tokens of a row that the last device finds; 0: fetches all logits */
+	int32_t top; /* most tokens of a BACKEND_TOP row on the last device; 0: it returns all logits */
 	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	struct infer_observer observer;
-	uint64_t workspace_bytes; /* of all devices, and between them */
-	int64_t step_ns, now_ns;  /* target of a step; when this step began */
+	uint64_t workspace_bytes; /* of all devices, and of the buffers between them */
+	int64_t step_ns, now_ns;  /* step_ns: target of a step; now_ns: start of this step */
 	/* running means: a decode-only step, a prompt row, copying a MiB of the cache */
 	int64_t decode_ns, row_ns, copy_ns;
-	uint64_t digest, prompts_done, prompts_all; /* prompt tokens before the step; in all */
+	uint64_t digest, prompts_done, prompts_all; /* prompt tokens before this step; in all */
 	struct infer_engine_stats now;              /* counted by the thread that steps */
-	int stopped, held;       /* a new request cancelled the last step; a prompt ran it alone */
+	/* of the last step. stopped: a new request cancelled it; held: a decoding request had no row */
+	int stopped, held;
 	atomic_int newcomer;     /* a request was submitted since this step began */
 	struct request **active; /* [max_seqs] in rank order: priority, then age */
 	int32_t n_active, n_queued;
@@ -120,8 +121,8 @@ struct infer_engine {
 int request_new(struct request **out, infer_engine *e, const struct infer_request *r,
                 infer_error *err);
 void request_free(struct request *r);
-int request_before(const struct request *a, const struct request *b); /* true if a ranks before b */
-static inline int32_t request_pending(const struct request *r)        /* positions not computed */
+int request_before(const struct request *a, const struct request *b); /* true if a ranks higher */
+static inline int32_t request_pending(const struct request *r) /* positions not yet computed */
 {
 	return r->n - kv_seq_len(r->seq);
 }
@@ -138,7 +139,7 @@ void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
 size_t sched_reuse(const struct request *r); /* leading ids that may be taken from the cache */
-/* Preempt the active request that ranks last: it releases its pages and returns to the queue. */
+/* Preempt the active request that ranks last: release its pages and put it back into the queue. */
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
@@ -150,7 +151,8 @@ void prompts_compose(infer_engine *e); /* add prompt rows after the decoding row
 int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err);
 int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
               infer_error *err);
-/* Add the state of the next position; the last one completes the vector.  INFER_ENAN: it is not finite */
+/* Add the state of the next position; the last one completes the vector. INFER_ENAN: the vector is not
+ * finite */
 int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err);
 /* Like infer_engine_open, on these devices. */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-	UNUSED_MASKS = 8, /* kept for reuse */
+	UNUSED_MASKS = 8, /* unused masks kept for reuse */
 	MASK_BYTES = 32 << 20
 };
 
@@ -15,7 +15,7 @@ enum {
  * constrained text. */
 enum phase { FREE, GAP, CONSTRAINED };
 
-/* The position that `bits` is the mask of. */
+/* The position whose mask `bits` is. */
 enum mask_position { MASK_STALE, MASK_HERE, MASK_AFTER_FORCED };
 
 struct grammar_state {
@@ -35,7 +35,7 @@ struct grammar_state {
 	int32_t last;
 	int32_t forced[FORCED_TOKENS], n_forced, next_forced; /* pending from next_forced on */
 	struct reason reason;
-	int32_t reason_end; /* control token that ends reasoning; -1: text ends it */
+	int32_t reason_end; /* control token that ends reasoning; -1: text ends reasoning */
 	infer_error err;
 };
 
@@ -137,7 +137,7 @@ static int get_shared_mask(struct shared_mask **out, struct constraints *c, infe
 
 /* ---- allowed tokens ---- */
 
-/* Disallow tokens whose leading space would not be shown, as at the start of all text. */
+/* Disallow tokens with a leading space, which is not shown at the start of the text. */
 static void clear_leading_spaces(struct grammar_state *f)
 {
 	for (int32_t id = 0; id < f->c->n_vocab; id++) {
@@ -265,7 +265,7 @@ const uint64_t *grammar_state_allowed(struct grammar_state *f, infer_error *err)
 
 /* ---- accepting tokens ---- */
 
-/* Set *may: the grammar accepts these tokens here. The state does not change. */
+/* Set *may to 1 if the grammar accepts these tokens next, else to 0. The state does not change. */
 static int may_follow(struct grammar_state *f, const int32_t *ids, int32_t n, int *may,
                       infer_error *err)
 {
@@ -543,7 +543,7 @@ static int begin_grammar_state(struct grammar_state *f, infer_error *err)
 	f->at_start = o->last == infer_token_special(f->c->tok, INFER_BOS);
 	f->last = o->last;
 	TRY(look_ahead(f, err));
-	f->complete = 0; /* an empty answer ends with a token */
+	f->complete = 0; /* even an empty answer ends with an end token */
 	return INFER_OK;
 }
 

@@ -1,8 +1,8 @@
 /* engine/mask_worker.h (private) - a thread that computes token masks while the model runs a step.
  *
- * It processes items in order until the step ends; the owner processes those not begun by then.  So the
- * owner waits for one item at most, and must not depend on the worker.
- * Thread word: one list at a time, from one thread. */
+ * The thread processes items in order until the step ends; the owner processes the items not begun by then.
+ * So the owner waits for one item at most, and must not depend on the thread.
+ * Threads: one thread calls all functions, and has one list of items at a time. */
 #ifndef ENGINE_MASK_WORKER_H
 #define ENGINE_MASK_WORKER_H
 #include <stdint.h>

@@ -1,9 +1,8 @@
 /* engine/prompts.c - which prompts get rows of a step, and how many
  *
  * The prompt with the fewest rows left is served first, so short requests finish soon; the first in rank
- * gets an eighth of every step, so it advances whatever else arrives.  If a prompt's next positions are
- * being computed for another request, it waits and shares the result, so a common_prefix prefix is computed
- * once. */
+ * gets at least an eighth of every step, so it always advances.  If a prompt's next positions are being
+ * computed for another request, it waits and shares the result, so a common prefix is computed once. */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -26,7 +25,7 @@ enum {
 	WORTH = 16, /* waiting pays if it saves a sixteenth of the rows left */
 };
 
-/* Return how many leading ids of r equal those of q and may be taken from its cache. */
+/* Return how many leading ids of r equal those of q and may be shared. */
 static int32_t common_prefix(const struct request *r, const struct request *q)
 {
 	int32_t most = (int32_t)num_min((int64_t)sched_reuse(r) - 1, q->n),
@@ -40,8 +39,8 @@ static int32_t common_prefix(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Return how many of n positions of q another request with the same prefix can take later; if q
- * ends with its first token, only from the cache. */
+/* Return how many of n positions of q another request with the same prefix can share later. If q ends with
+ * its first token, only its cached pages can be shared. */
 static int32_t reusable_len(const infer_engine *e, const struct request *q, int32_t n)
 {
 	return q->cap > q->n + 1 ? n : kv_cacheable_len(e->kv, n);
@@ -70,7 +69,7 @@ static struct request *share_computed(infer_engine *e, int32_t rank)
 		}
 	}
 	if (from && kv_seq_share(e->kv, r->seq, from->seq, have))
-		have = kv_seq_len(r->seq); /* they left the window of `from` */
+		have = kv_seq_len(r->seq); /* the positions left the window of `from` */
 	if (!r->usage.preemptions) {
 		r->usage.cached_tokens += have - len;
 		e->now.cached_tokens += (uint64_t)(have - len);
@@ -246,7 +245,7 @@ void prompts_compose(infer_engine *e)
 {
 	int32_t left, part, rows, most;
 	struct request *first, *r;
-	int ends = 0; /* a prompt ends in this step, and its first token should not wait long */
+	int ends = 0; /* 1: a prompt ends in this step; its first token should not wait long */
 
 	if (e->model->h.bidirectional) {
 		compose_whole(e);

@@ -20,7 +20,7 @@ int reason_init(struct reason *r, struct infer_str open, struct infer_str close,
 	return INFER_OK;
 }
 
-/* Return the bytes after the first of a UTF-8 character. */
+/* Return the number of continuation bytes of a UTF-8 character. */
 static uint32_t continuation_bytes(uint8_t lead)
 {
 	return lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0;

@@ -85,8 +85,8 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	                    err);
 }
 
-/* Check that the request fits when it runs alone: the cache has room for one whole context (place.h), and
- * pages of others can be reclaimed. */
+/* Check that the prompt fits the context. Alone every context fits: the cache has room for one (place.h),
+ * and pages of others can be reclaimed. */
 static int check_fits(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
@@ -308,7 +308,7 @@ int request_before(const struct request *a, const struct request *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-/* Emit text that was held back for stop strings: no more follows. */
+/* Emit the text held back for stop strings: the text has ended. */
 static void flush_text(infer_engine *e, struct request *r)
 {
 	struct buf *out = &e->events.text;
@@ -328,7 +328,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	must(!r->ended);
 	r->ended = 1;
 	flush_text(e, r);
-	if (e->events.text.bad) { /* an answer without memory for its end is an error */
+	if (e->events.text.bad) { /* no memory for the end of the answer: an error */
 		e->events.text.bad = 0;
 		e->events.text.len = s->text_at;
 		finish = INFER_FINISH_ERROR;
@@ -340,7 +340,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	s->ev.stop = r->stop.met;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
-	if (e->events.text.bad) { /* end without a message rather than never */
+	if (e->events.text.bad) { /* no memory for the message: end without it */
 		e->events.text.bad = 0;
 		e->events.text.len = s->message_at;
 		s->message_at = SIZE_MAX;

@@ -81,7 +81,7 @@ static void update_mean(int64_t *mean, int64_t ns)
 		*mean = 1;
 }
 
-/* True if copying `bytes`, `times` times, takes less time than computing the rows. */
+/* True if copying `bytes` `times` times takes less time than computing the rows. */
 static int is_copy_faster(const infer_engine *e, uint64_t bytes, int times, int32_t rows)
 {
 	return (double)bytes * times / (1 << 20) * (double)e->copy_ns <

@@ -24,7 +24,7 @@ static void pick_top(struct infer_top *top, int32_t n, const float *logits, int3
 		top[i].logprob -= lse;
 }
 
-/* The same for the best tokens of the device, which are in this order. */
+/* Like pick_top, from the best tokens of the device, which are already sorted. */
 static void copy_top(struct infer_top *top, int32_t n, const struct row_job *j)
 {
 	for (int32_t i = 0; i < n; i++)

@@ -67,7 +67,7 @@ static int open_device(struct stages *s, const struct stages_device *d, int n, i
 	return rc;
 }
 
-/* A device reports how many bytes of its weights it has copied. */
+/* Report the bytes of all weights copied so far; done: those of the current device. */
 static void on_upload(void *user, uint64_t done, uint64_t all)
 {
 	const struct stages *s = user;
@@ -161,7 +161,7 @@ int stages_make(struct stages *s, const struct place_plan *p, const struct kv *k
 	return INFER_OK;
 }
 
-/* Report progress of a step: this device has done done / all of its part. */
+/* Report progress of a step: the current device has computed done / all of its part. */
 static void report_part(void *user, uint64_t done, uint64_t all)
 {
 	const struct stages *s = user;

@@ -6,8 +6,8 @@
 #include "kv/kv.h"
 #include "place/place.h"
 
-/* A device, and how many layers it gets (place_device.layers).  STAGES_FIT, for the first of two devices: the
- * fewest, so that the others fit on the second. */
+/* A device and its number of layers (place_device.layers). STAGES_FIT, for the first of two devices: the
+ * fewest with which the others fit on the second. */
 enum { STAGES_FIT = -1 };
 struct stages_device {
 	const struct backend_kind *kind;
@@ -18,22 +18,22 @@ struct stage {
 	struct backend_weights *weights;
 	struct backend_plan *plan;
 	struct backend_run *runs; /* [size.rows], with this device's groups; several devices only */
-	const struct backend_kv *kv; /* this device's view of the cache */
+	const struct backend_kv *kv; /* the cache of this device */
 	int first;                   /* its first KV group */
-	int32_t nodes;               /* of its part of the graph */
+	int32_t nodes;               /* nodes in its part of the graph */
 };
 struct stages {
 	struct stage at[KV_DEVICES];
 	int n;
 	float **edges; /* into edge_mem */
 	unsigned char *edge_mem;
-	/* progress of the current step: the caller's watch; nodes of earlier stages, this one, all */
+	/* progress of the step: the caller's watch; nodes in earlier stages, in this one, in all */
 	const struct infer_watch *watch;
 	int32_t before, here, nodes;
-	/* progress of loading: the caller's watch; the one given to a backend */
+	/* progress of loading: `loading` is the caller's watch, `upload` the one given to a backend */
 	struct infer_watch loading, upload;
-	uint64_t loaded_bytes, load_bytes; /* of earlier stages; of all */
-	/* receives the inputs of products, by the model's weights; fn NULL: off */
+	uint64_t loaded_bytes, load_bytes; /* loaded_bytes: of earlier stages; load_bytes: of all */
+	/* receives the inputs of matrix products; fn NULL: off */
 	struct backend_observer observer;
 };
 /* Open the devices, in the order of the layers.  loading (may be NULL) is called while weights are copied,

@@ -61,7 +61,7 @@ static int32_t advance_automata(struct stop *s, char c, int32_t *held)
 	return whole;
 }
 
-/* Output the first n bytes of the held text and `bytes`. */
+/* Output the first n bytes of the held text followed by `bytes`. */
 static void put_held(struct stop *s, const char *bytes, size_t n, struct buf *out)
 {
 	size_t from_held = n < (size_t)s->n_held ? n : (size_t)s->n_held;

@@ -9,19 +9,19 @@
 struct stop_string {
 	const char *at;
 	int32_t len, state;
-	int32_t *border; /* [len] longest border of the first i + 1 bytes */
+	int32_t *border; /* [len] length of the longest border of bytes 0 ... i */
 };
 struct stop {
 	struct stop_string *strings;
 	int32_t n, longest;
 	char *held;
-	int32_t n_held; /* [longest] */
+	int32_t n_held; /* bytes in held [longest] */
 	int over;       /* a stop string is complete: no more output */
-	int32_t met;    /* index of the complete one; -1: none */
+	int32_t met;    /* index of the complete stop string; -1: none */
 	int keep;       /* output the stop string too */
-	/* min_tokens: until the answer has `least` tokens, only `others` may be drawn, those that do not
-	 * end it, and stop strings are ignored.  others: [2][(n_vocab + 63) / 64], the second is scratch
-	 * of stop_others; NULL if least is 0 */
+	/* min_tokens: until the answer has `least` tokens, stop strings are ignored, and only tokens that
+	 * do not end the answer may be drawn: `others`, [2][(n_vocab + 63) / 64] bits, the second row
+	 * scratch of stop_others. NULL if least is 0 */
 	int32_t least;
 	uint64_t *others;
 };
@@ -30,7 +30,7 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 /* Append to out the bytes that cannot belong to a stop string.  Returns 1 if a stop string is complete: out
  * ends before it (with `keep`, after it), the rest is dropped. */
 int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
-/* Return the tokens of `allowed` (NULL: all) that do not end the answer; if there are none, `allowed`. */
+/* Return the tokens of `allowed` (NULL: all) that do not end the answer, or `allowed` if all do. */
 const uint64_t *stop_others(struct stop *s, const uint64_t *allowed, int32_t n_vocab);
 void stop_flush(struct stop *s, struct buf *out); /* append the held bytes: the text has ended */
 #endif

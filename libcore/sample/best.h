@@ -3,8 +3,8 @@
 #define SAMPLE_BEST_H
 #include <infer/sample.h>
 
-/* Return how many of the largest logits contain every token that a draw may choose; 0: a draw needs
- * all logits (penalties, a bias, a stage that does not start with the most likely). */
+/* Return n such that a draw can only choose among the n largest logits; 0: a draw needs all logits
+ * (penalties, a bias, a stage that does not start with the most likely token). */
 int32_t sampler_best(const infer_sampler *s);
 
 /* Draw the same token, with the same candidates, as infer_sampler_draw without a constraint from

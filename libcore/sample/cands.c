@@ -17,7 +17,7 @@ static void swap_cands(struct cand *a, struct cand *b)
 	*b = t;
 }
 
-/* Restore the heap below i; its root ranks last. */
+/* Restore the heap below i. The root of the heap is the worst candidate. */
 static void sift_down(struct cand *at, int32_t i, int32_t n)
 {
 	for (;;) {
@@ -94,8 +94,7 @@ int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab)
 	return n_vocab;
 }
 
-/* The same heap, filled from the logits, because long stretches of them have no candidate for it.
- * */
+/* Fill the heap of cands_sort directly from the logits: most of them never enter it. */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n)
 {

@@ -48,7 +48,7 @@ static int32_t pick_cand(struct infer_sampler *s, struct cands *c)
 		if (at > u)
 			return i;
 	}
-	for (int32_t i = c->n - 1; i > 0; i--) /* the last sum was rounded below u */
+	for (int32_t i = c->n - 1; i > 0; i--) /* rounding: even the whole sum is not above u */
 		if (c->at[i].p > 0)
 			return i;
 	return 0;
@@ -63,7 +63,7 @@ static int stage_applies(const struct infer_sampler *s, int k)
 	       (weighs || (s->o.temp > 0 && (!s->o.mirostat || k == INFER_STAGE_TEMP)));
 }
 
-/* Return how many of the best candidates contain all that pass the first stage; 0: unknown. */
+/* Return n such that the n best candidates include all that pass the first stage; 0: unknown. */
 static int32_t first_cut(const struct infer_sampler *s)
 {
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++) {

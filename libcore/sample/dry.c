@@ -1,9 +1,9 @@
 /* sample/dry.c - "Don't repeat yourself": a token that would extend a repeated run of length L >=
- * allowed is penalised by multiplier * base^(L - allowed).   p-e-w, oobabooga/text-generation-webui
+ * allowed is penalised by multiplier * base^(L - allowed).  p-e-w, oobabooga/text-generation-webui
  * #5677
  *
- * L comes from a Z function over the reversed history: z[i] is how long the run that ends i tokens
- * before the last equals the run that ends at the last; linear in the window. */
+ * L is computed by a Z function over the reversed history: z[i] is the length of the longest run
+ * that ends both at the last token and i tokens before it. Time is linear in the window. */
 #include "base/fmath.h"
 #include "sample/sample.h"
 
@@ -78,8 +78,8 @@ static void apply_dry(struct infer_sampler *s, struct cands *c)
 	if (most < o->dry_allowed_length)
 		return;
 	z_function(z, end, n);
-	/* the token after the run that ends i before the last is end[-i + 1]; the longest run of
-	 * each token counts */
+	/* end[-i + 1] is the token after the run that ends i tokens before the last; for each token
+	 * the longest run counts */
 	int32_t *longest = s->h.count_dry;
 	for (int32_t i = 1; i < n; i++) {
 		int32_t k = z[i] < most ? z[i] : most;
@@ -88,7 +88,7 @@ static void apply_dry(struct infer_sampler *s, struct cands *c)
 	}
 	for (int32_t i = 0; i < c->n; i++) {
 		int32_t k = longest[c->at[i].id];
-		/* a breaker ends the run that it would extend */
+		/* a breaker does not extend a run */
 		if (!k || s->h.breaks[c->at[i].id])
 			continue;
 		double cost = (double)o->dry_multiplier *

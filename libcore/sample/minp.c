@@ -1,5 +1,5 @@
-/* sample/minp.c - keep p_i >= p max_j p_j, that is l_i >= max l + ln p.   Nguyen+ 2024,
- * arXiv:2407.01082 */
+/* sample/minp.c - keep candidates with p_i >= p * max p, i.e. logit_i >= max logit + ln p.  Nguyen+
+ * 2024, arXiv:2407.01082 */
 #include "sample/sample.h"
 #include "base/fmath.h"
 
@@ -15,8 +15,7 @@ void stage_min_p(struct cands *c, float p, int32_t min_keep)
 	least = max + fm_logf(p);
 	for (int32_t i = 0; i < c->n; i++)
 		k += c->at[i].logit >= least;
-	if (k < min_keep) { /* keep the min_keep most likely instead, which include all that
-	                     * passed */
+	if (k < min_keep) { /* keep the min_keep most likely, which include these k */
 		k = min_keep < c->n ? min_keep : c->n;
 		cands_sort(c, k);
 		c->sorted = 1;

@@ -1,5 +1,6 @@
-/* sample/mirostat.c - steer the surprise of each token towards tau bits.   Basu+ 2020,
- * arXiv:2007.14966: version 1 is algorithm 1, version 2 cuts at the surprise itself. */
+/* sample/mirostat.c - steer the surprise of each token towards tau bits.  Basu+ 2020,
+ * arXiv:2007.14966: version 1 is its algorithm 1; version 2 drops candidates with a surprise above
+ * mu. */
 #include "base/fmath.h"
 #include "sample/sample.h"
 
@@ -22,7 +23,7 @@ static double version1_k(const struct infer_sampler *s, const struct cands *c)
 	}
 	double zipf = tt > 0 ? tb / tt : 0, eps = zipf - 1;
 	if (zipf < 1e-6)
-		return c->n;           /* flat: nothing to cut */
+		return c->n;           /* flat distribution: keep all */
 	if (eps < 1e-6 && eps > -1e-6) /* the limit of the quotient below for eps -> 0 */
 		return fm_exp((s->mu * LN2 - fm_log(fm_log(s->n_vocab > 2 ? s->n_vocab : 3))) /
 		              zipf);

@@ -62,14 +62,14 @@ int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_para
                      infer_error *err)
 {
 	TRY(sample_check(p, &p->range, v, err));
-	if (!p->whole) /* the part of the range that the field can represent is in range too */
+	if (!p->whole) /* rounded to float it must be in range too */
 		TRY(sample_check(p, &p->range, (double)(float)v, err));
 	put_number(o, p, v);
 	o->given |= 1ull << (p - params);
 	return INFER_OK;
 }
 
-/* True if number i is a 0 that was not set. */
+/* True if field i was not set (0). */
 static int is_default(const struct infer_sample_opts *o, int i)
 {
 	return infer_sample_get(o, &params[i]) == 0 && !(o->given >> i & 1);
@@ -102,7 +102,7 @@ void infer_sample_resolve(struct infer_sample_opts *o)
 		else if (infer_sample_get(o, p) < p->least)
 			put_number(o, p, p->least);
 	}
-	/* a stage without a window is off; records then have its defaults */
+	/* a stage with window 0 is off: set its fields to their defaults, as records show them */
 	if (!o->repeat_window) {
 		reset_number(o, FIELD(repeat));
 		reset_number(o, FIELD(presence));

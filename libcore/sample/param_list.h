@@ -7,8 +7,8 @@
  *   range   FROM(lo, hi), or ABOVE(lo, hi) if lo itself is out of range: for options, our own
  *           requests, models and callers of the library
  *   http    the range in the APIs of other servers, if it is smaller; else SAME
- *   least   all values from lo to this one mean the same
- *   zero    the meaning of a 0 that was not set: off, if the stage can be turned off
+ *   least   all values from lo to `least` mean the same
+ *   zero    the value that an unset field (0) stands for: off, if the stage can be turned off
  *   usual   the default of programs, if neither an option nor the model sets it; shown by --help
  *   key     the model's recommendation is general.sampling.KEY; NULL: there is none */
 PARAM(temp, REAL, "temperature", "temp", "X", FROM(0, 100), FROM(0, 2), 0, 0, 0.8, "temp",

@@ -1,5 +1,5 @@
-/* sample/sample.c - create a sampler: check its options, allocate memory for all draws; its
- * history. */
+/* sample/sample.c - create a sampler: check options, allocate memory for all draws; keep the
+ * history of tokens. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "sample/param.h"
@@ -26,7 +26,7 @@ enum {
 #undef STAGE
 const struct stage *stage_get(int stage)
 {
-	switch ((enum infer_stage)stage) { /* no default: the compiler names what the list lacks */
+	switch ((enum infer_stage)stage) { /* no default: compilers report missing stages */
 #define STAGE(row, id) case id: return &stage_row_##row;
 #include "sample/stage_list.h"
 #undef STAGE
@@ -107,8 +107,8 @@ static int check_opts(const struct infer_sample_opts *o, int32_t n_vocab, infer_
 	return INFER_OK;
 }
 
-/* Register a breaker. Sequences of one token are in a table, because there may be thousands; ids
- * outside the vocabulary never occur. */
+/* Register a breaker. Breakers of one token are in a table, since there may be thousands. Ids
+ * outside the vocabulary are ignored. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 {
 	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)

@@ -23,14 +23,14 @@ struct cands {
 /* The history of one sequence. */
 struct sampler_history {
 	int32_t *ids;
-	size_t n, cap;      /* kept only if DRY or the penalties need it */
+	size_t n, cap;      /* ids are kept only if DRY or the penalties need them */
 	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;         /* scratch of DRY, [cap] */
 	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
 	uint8_t *breaks;    /* [n_vocab] 1: this token alone is a DRY breaker */
 	int long_breakers;  /* 1: some breaker has several tokens */
 	int32_t *count; /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
-	int keep;       /* HISTORY_ bits: the arrays above that are kept */
+	int keep;       /* HISTORY_ bits of the arrays in use: ids, z, mu */
 };
 
 enum { HISTORY_IDS = 1, HISTORY_Z = 2, HISTORY_MU = 4 };
@@ -42,8 +42,8 @@ struct infer_sampler {
 	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
 	uint64_t position; /* of the current draw */
-	float drawn_p;     /* of the last one */
-	double mu;         /* mirostat */
+	float drawn_p;     /* probability of the last drawn token */
+	double mu;         /* mirostat: surprise limit, bits */
 };
 
 struct stage {
@@ -52,12 +52,11 @@ struct stage {
 	int (*on)(const struct infer_sample_opts *o);
 	void (*apply)(struct infer_sampler *s, struct cands *c);
 };
-const struct stage *stage_get(int stage); /* enum infer_stage; NULL outside */
+const struct stage *stage_get(int stage); /* by enum infer_stage; NULL: none */
 
-/* Sort the n first candidates to the front; the others follow in any order.  n >= c->n sorts all.
- * */
+/* Sort the n best candidates to the front; the others follow in any order. n >= c->n sorts all. */
 void cands_sort(struct cands *c, int32_t n);
-/* Collect the allowed (NULL: all) logits above -inf, sort the n first, and drop the others. */
+/* Collect the n best of the allowed (NULL: all) logits above -inf, sorted. */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n);
 /* Return the first allowed token >= i, or n_vocab. */
@@ -73,7 +72,7 @@ void stage_typical(struct cands *c, float p, int32_t min_keep);
 void stage_top_n_sigma(struct cands *c, float n);
 void stage_xtc(struct cands *c, float threshold, int32_t min_keep);
 void stage_temp(struct cands *c, float temp, float range, float exponent);
-/* mirostat: drop candidates; after a draw with probability p, update mu */
+/* mirostat_cut: drop candidates; mirostat_update: update mu after a draw with probability p */
 void mirostat_cut(struct infer_sampler *s, struct cands *c);
 void mirostat_update(struct infer_sampler *s, float p);
 #endif

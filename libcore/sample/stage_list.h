@@ -1,4 +1,4 @@
-/* sample/stage_list.h - STAGE(file's row, enum infer_stage), in the default order. */
+/* sample/stage_list.h - STAGE(name of its stage_row_, enum infer_stage), in the default order. */
 STAGE(penalties, INFER_STAGE_PENALTIES)
 STAGE(dry, INFER_STAGE_DRY)
 STAGE(top_n_sigma, INFER_STAGE_TOP_N_SIGMA)

@@ -17,7 +17,7 @@ void stage_temp(struct cands *c, float temp, float range, float exponent)
 		part = part > 0 ? fm_pow(part, (double)exponent) : 0;
 		temp = (float)(lo + (hi - lo) * part);
 	}
-	if (temp <= 0) { /* in the limit, only the first candidate remains */
+	if (temp <= 0) { /* the limit for temp -> 0: only the first candidate remains */
 		cands_sort(c, 1);
 		c->n = 1;
 		c->sorted = 1;

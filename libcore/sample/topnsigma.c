@@ -1,5 +1,5 @@
-/* sample/topnsigma.c - keep l_i >= max l - n sigma, sigma the standard deviation of the finite
- * logits.   Tang+ 2024, arXiv:2411.07641 */
+/* sample/topnsigma.c - keep logits >= max - n * sigma, sigma: the standard deviation of the finite
+ * logits.  Tang+ 2024, arXiv:2411.07641 */
 #include "sample/sample.h"
 
 #include <math.h>

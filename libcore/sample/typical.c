@@ -12,8 +12,7 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 		return;
 	cands_soft(c);
 	h = cands_entropy(c);
-	/* order by distance with the same heap: during sorting, the logit field contains -|surprise
-	 * - h| */
+	/* sort by distance from the entropy h: the logit field is set to -|surprise - h| */
 	for (int32_t i = 0; i < c->n; i++) {
 		struct cand *a = &c->at[i];
 		double d = a->p > 0 ? -fm_log((double)a->p) - h : 1e30;
@@ -29,7 +28,7 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 	}
 	c->n = k;
 	for (int32_t i = 0; i < k; i++)
-		/* equal up to a constant, which the softmax removes */
+		/* differs from the logit by a constant, which the softmax removes */
 		c->at[i].logit = fm_logf(c->at[i].p);
 	c->sorted = 0;
 	c->soft = 0;

@@ -1,5 +1,5 @@
 /* sample/xtc.c - exclude top choices: of those with p >= threshold keep only the least likely, with
- * the given probability. The chance is taken from words 2 and 3 of the position's block; the draw
+ * the given probability. The chance uses words 2 and 3 of the position's random block; the draw
  * uses 0 and 1. oobabooga/text-generation-webui #6335 */
 #include "base/rng.h"
 #include "sample/sample.h"
