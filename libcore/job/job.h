@@ -44,7 +44,7 @@ struct job {
 	int64_t now;
 	int now_given;
 	struct infer_conversation
-		conversation;          /* rendered as the prompt; messages and args are unset */
+		conversation;          /* rendered as the prompt; without messages and args */
 	struct buf asked;              /* owns j.asked */
 	int tools_given, choice_given; /* `tools` and `tool_choice` were read */
 	struct infer_tools tools;      /* tools of the request; n 0: none */
