@@ -21,7 +21,7 @@ static int open_engine(struct calibrate *c, const struct engine_args *args, infe
 	return infer_engine_open(&c->engine, c->model, &eo, err);
 }
 
-/* Engine options: those of the command line, else those of the recipe. */
+/* Return the engine options: each from the command line, else from the recipe. */
 static struct engine_args args_of(const struct quant_opts *o, const struct infer_recipe_info *r)
 {
 	struct engine_args a = o->engine;

@@ -29,11 +29,11 @@ struct eval {
 	infer_engine *engines[3];
 	int n_models;
 	infer_file *into;
-	int32_t ctx;              /* context of the engines; 0: the model's */
-	struct sampling sampling; /* only for the record */
+	int32_t ctx;              /* context of the engines in tokens; 0: that of the model */
+	struct sampling sampling; /* only stored in the record */
 	struct append out;
 	struct buf text;
-	struct input_digest digest; /* of the files of the text */
+	struct input_digest digest; /* digest of the files that the text was read from */
 	struct infer_eval_text got;
 	struct infer_eval_choices answered;
 };
@@ -63,7 +63,7 @@ static int check_eval(const struct quant_opts *o, const struct opt_rest *rest, i
 	return quant_check_out(o, "--record ", o->record, o->model, err);
 }
 
-/* The context: one window of the text. */
+/* Choose the context, in tokens: one window of the text. */
 static int32_t choose_ctx(const struct eval *v)
 {
 	struct infer_model_info info;
@@ -88,7 +88,7 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	sig_mapped(
 		v->n_models
 			? NULL
-			: path); /* one path only: of several models, any file may be cut short */
+			: path); /* with several models, the file that SIGBUS is about is unknown */
 	TRY(infer_model_open(&v->models[v->n_models], path, &mo, err));
 	if (!infer_model_tokenizer(v->models[v->n_models]))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
@@ -96,7 +96,7 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	return INFER_OK;
 }
 
-/* Open the file that the figures are written into, and check that it is the model or a copy. */
+/* Open the file of --into, and check that it is the model or a copy of it. */
 static int open_into(struct eval *v, infer_error *err)
 {
 	char id[65], measured[65];

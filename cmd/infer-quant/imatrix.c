@@ -24,8 +24,9 @@ struct run {
 	infer_model *model;
 	infer_engine *engine;
 	struct buf text, part; /* part: name of the file with the unfinished matrix */
-	char state[192];       /* text, model and options that this file is of */
-	int64_t saved_ns;      /* time when it was written; 0: save after the first window */
+	char state[192];       /* text, model and options that `part` was computed with */
+	/* time when `part` was last written; 0: save after the first window */
+	int64_t saved_ns;
 };
 
 static int check_imatrix(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
@@ -86,7 +87,7 @@ static int open_inputs(struct run *r, infer_error *err)
 	return infer_engine_open(&r->engine, r->model, &eo, err);
 }
 
-/* True if path is a file that only this user can have written, under one name. */
+/* True if path is a regular file of this user with a single hard link. */
 static int is_ours(const char *path)
 {
 	struct stat st;

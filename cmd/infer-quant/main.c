@@ -22,7 +22,7 @@ static const struct program program = {
 	.rows = quant_rows,
 };
 
-/* The subjects that the first word may name; any other word is a file. */
+/* The sub-commands that the first word may name; any other word is a file. */
 static const struct {
 	const char *name;
 	int (*run)(const struct quant_opts *o, const struct opt_rest *rest);

@@ -1,4 +1,4 @@
-/* infer-quant/quant.h - options and subjects, shared by the files of infer-quant. */
+/* infer-quant/quant.h - options and sub-commands, shared by the files of infer-quant. */
 #ifndef INFER_QUANT_QUANT_H
 #define INFER_QUANT_QUANT_H
 #include <infer/quant.h>
@@ -11,7 +11,7 @@
 
 struct quant_opts {
 	struct start start;
-	struct engine_args engine; /* for evaluations; threads and isa also for writing */
+	struct engine_args engine; /* for evaluations; writing uses only threads and isa */
 	const char *type, *imatrix, *method, *recipe, *save_recipe;
 	const char *model, *ref, *beside, *choices, *record, *out, *into;
 	struct opt_list keep, texts, calibration;
@@ -21,7 +21,7 @@ struct quant_opts {
 	int copy, dry_run, verify, json, show, merge, report;
 };
 
-/* True if options for writing a model were given. */
+/* True if an option for writing a model was given. */
 static inline int quant_writes(const struct quant_opts *o)
 {
 	return o->type || o->copy || o->keep.n || o->imatrix || o->method || o->dry_run ||
@@ -29,7 +29,7 @@ static inline int quant_writes(const struct quant_opts *o)
 	       o->max_bytes || o->bpw > 0 || o->calibration.n;
 }
 
-/* The text for GPTQ and for the bits-per-weight search. */
+/* Return the text for GPTQ and for the bits-per-weight search: --calibration, else -f. */
 static inline const struct opt_list *quant_calibration(const struct quant_opts *o)
 {
 	return o->calibration.n ? &o->calibration : &o->texts;
@@ -41,14 +41,14 @@ static inline int quant_gptq(const struct quant_opts *o)
 	return o->method && !strcmp(o->method, "gptq");
 }
 
-/* True if a text may be needed, and options of the engine: a recipe can contain a size target. */
+/* True if a text and engine options may be needed. A recipe counts: it may have a size target. */
 static inline int quant_measures(const struct quant_opts *o)
 {
 	return o->report || o->recipe || o->max_bytes || o->bpw > 0 || quant_gptq(o);
 }
 
-/* Check that the file to write is not one that is read: those of the options, and model.
- * INFER_EINVAL. option: as in out_is_not; path: NULL: nothing is written */
+/* Check that the output file at path (NULL: none) is not an input: model, or a file that an option names.
+ * option: as in out_is_not. INFER_EINVAL */
 int quant_check_out(const struct quant_opts *o, const char *option, const char *path,
                     const char *model, infer_error *err);
 /* If rc is INFER_ENAN, look for a weight of f that is not finite and name it in *err.  Returns
@@ -57,8 +57,8 @@ int quant_explain(int rc, const infer_file *f, infer_error *err);
 /* Append a name from a file, with control characters escaped. */
 void quant_put_name(struct buf *b, const char *name);
 
-/* The subjects: each has a file and a line in main.c, prints its errors, and returns the exit
- * code.  rest: the arguments after the subject. */
+/* The sub-commands. Each has a file and a row in main.c, prints its errors and returns the exit code.
+ * rest: the arguments after the name of the sub-command. */
 int eval(const struct quant_opts *o, const struct opt_rest *rest);
 int imatrix(const struct quant_opts *o, const struct opt_rest *rest);
 /* For --report: eval_check checks the options before the work; eval_written compares the written
@@ -71,8 +71,8 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest);
 /* ---- size_target.c ---- */
 
 int size_target_check(const struct quant_opts *o, infer_error *err);
-/* Make a recipe with the type of every tensor for the size of a recipe, or of the options if
- * `from` is NULL. */
+/* Choose a type for every tensor to reach the size target of `from` (NULL: of the options). *out: the
+ * recipe. */
 int size_target_search(infer_recipe **out, const infer_recipe *from, const infer_file *in,
                        const struct quant_opts *o, infer_error *err);
 #endif

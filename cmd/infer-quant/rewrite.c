@@ -22,15 +22,15 @@ struct run {
 	const struct quant_opts *o;
 	const char *in, *out; /* out NULL: nothing is written */
 	infer_file *file;
-	infer_recipe *recipe; /* NULL: the options are used */
+	infer_recipe *recipe; /* NULL: the options decide */
 	infer_quant *quant;
-	struct calibrate calibrate; /* with --method gptq */
+	struct calibrate calibrate; /* used with --method gptq */
 	struct infer_quant_info info;
 	struct infer_quant_result result;
-	char first[PATH_MAX]; /* with --report: first file of the output */
+	char first[PATH_MAX]; /* first file of the output, set with --report */
 };
 
-/* True if options of a measurement on a text were given. */
+/* True if an option for measuring on a text was given. */
 static int has_measure_option(const struct quant_opts *o)
 {
 	const struct engine_args *e = &o->engine;
@@ -40,7 +40,7 @@ static int has_measure_option(const struct quant_opts *o)
 	       e->no_prefix_cache || e->device || e->gpu_layers || e->split || e->cpu_experts;
 }
 
-/* True if an option of another subject was given. */
+/* True if an option of another sub-command was given. */
 static int is_stray(const struct quant_opts *o)
 {
 	if (o->model && !env_name(o->model))
@@ -61,7 +61,7 @@ static int check_report(const struct quant_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* Check that the types of the tensors are given exactly once. */
+/* Check that the tensor types are given by exactly one option. */
 static int check_what(const struct quant_opts *o, infer_error *err)
 {
 	int has_target = o->max_bytes || o->bpw > 0, ways = (o->type != NULL) + o->copy + o->merge;
@@ -312,7 +312,7 @@ static int save_recipe(const struct run *r, infer_error *err)
 	                         : INFER_OK;
 }
 
-/* With a size target, choose the types by measurements. */
+/* If there is a size target, choose the tensor types by measuring on the text. */
 static int choose_types(struct run *r, infer_error *err)
 {
 	struct infer_recipe_info info = { 0 };
@@ -334,7 +334,7 @@ static int choose_types(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* Run the calibration text if GPTQ rounds something. */
+/* Run the calibration text if the method is GPTQ. */
 static int calibrate(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
@@ -386,8 +386,7 @@ static int plan_output(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* Refuse a damaged model.  A model that these programs cannot run is accepted: others may run
- * it. */
+/* Refuse a damaged model. A model that inferutils cannot run is accepted: other programs may run it. */
 static int check_model(const struct run *r, infer_error *err)
 {
 	const struct infer_model_opts mo = { 0 };
@@ -435,7 +434,7 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest)
 
 	if (!rc)
 		rc = run_rewrite(&r, &err);
-	if (quant_measures(o)) /* the error may be of the engine */
+	if (quant_measures(o)) /* the error may be from the engine */
 		quant_explain(rc, r.file, &err);
 	infer_quant_free(r.quant);
 	infer_recipe_free(r.recipe);

@@ -3,8 +3,8 @@
 
 void openblas_set_num_threads(int n);
 char *openblas_get_corename(void);
-/* LAPACK, as Fortran declares it; what is a row here is a column there, and the upper triangle the
- * lower. */
+/* Fortran functions of LAPACK. Matrices are column-major there: our rows are its columns, and our lower
+ * triangle is its upper one. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t);
 void dtrtri_(const char *uplo, const char *diag, const int *n, double *a, const int *lda, int *info,
              size_t, size_t);
