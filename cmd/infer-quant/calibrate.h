@@ -15,7 +15,7 @@ struct calibrate {
 };
 
 struct infer_solver solver(void); /* OpenBLAS's LAPACK, for infer_gptq_new */
-/* Open the model at path, read the text, and collect the activations that GPTQ needs. The caller calls
+/* Open the model at path, read the text, and find which matrices have the same inputs. The caller calls
  * calibrate_close, on failure too. recipe: engine options that *o does not set. */
 int calibrate_open(struct calibrate *c, const struct quant_opts *o,
                    const struct infer_recipe_info *recipe, const char *path, infer_error *err);

@@ -26,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TICK_NS: between two checks of the deadlines.  FLUSH_NS: for sending the ends of answers that
- * were cut short. */
+/* TICK_NS: interval of deadline checks. FLUSH_NS: time for sending the ends of answers that were cut
+ * short. */
 #define TICK_NS INT64_C(100000000)
 #define SECOND INT64_C(1000000000)
 #define FLUSH_NS SECOND
@@ -42,7 +42,7 @@ static void on_signal(int sig)
 	char c = (char)sig;
 
 	if (write(signal_pipe[1], &c, 1) < 0) {
-		/* the pipe is full of earlier signals */
+		/* the pipe is full: earlier signals wake the reader */
 	}
 	errno = kept;
 }
@@ -62,7 +62,7 @@ static int catch_signals(infer_error *err)
 	return INFER_OK;
 }
 
-/* Wait for a signal, and meanwhile end the requests of clients that leave.  Returns 0 after
+/* Wait for a signal, and meanwhile end the requests of clients that leave. Returns the signal, or 0 after
  * TICK_NS. */
 static int next_signal(struct server *s)
 {
@@ -98,7 +98,7 @@ static int open_single(struct server *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* Open the socket of --listen, or use the one of LISTEN_FDS. */
+/* Open the socket of --listen, or use the one from systemd (LISTEN_FDS). */
 static int open_listener(struct listener *l, const char *listen, infer_error *err)
 {
 	int n = env_listen_fds();
@@ -120,7 +120,7 @@ static void name_scheme(struct listener *l, const struct serve_opts *o)
 	l->url[4] = 's';
 }
 
-/* With --config refuse options for a GPU: models are opened when the sandbox forbids calls of its
+/* With --config, refuse GPU options: models are opened in the sandbox, which forbids calls of the GPU's
  * driver. */
 static int check_device(const struct serve_opts *o, infer_error *err)
 {
@@ -144,7 +144,7 @@ static int check_proxies(const struct serve_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* parts of the server that only this file and their own rooms use */
+/* Parts of the server that only this file and their own modules use. */
 struct parts {
 	struct listener listener;
 	struct tls tls;
@@ -241,8 +241,8 @@ static int64_t active_requests(struct server *s)
 	return n;
 }
 
-/* Accept no more connections, and let requests end for --drain seconds, within which those that are
- * cut short also send their last bytes.  Returns when all have ended, or when the time is over. */
+/* Accept no more connections, and wait up to --drain seconds for requests to end. At most
+ * FLUSH_NS of that is for sending the ends of answers that are cut short. */
 static void drain_requests(struct server *s, struct listener *l)
 {
 	const int64_t all = s->o->drain * SECOND, begin = clock_now_ns();
@@ -335,7 +335,7 @@ static void end_threads(struct parts *p, struct server *s)
 		pthread_join(p->load, NULL);
 	for (int i = 0; i < p->n_work; i++)
 		pthread_join(p->work[i], NULL);
-	/* from now on no jobs are given to the engine's thread */
+	/* workers and loader have ended: the engine's thread gets no more jobs */
 	pthread_mutex_lock(&s->lock);
 	s->stop = STOP_ALL;
 	pthread_cond_signal(&s->engine_wake);

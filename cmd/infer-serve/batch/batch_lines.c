@@ -1,4 +1,4 @@
-/* infer-serve/batch/batch_lines.c - read the input of a batch and the answers that it has. */
+/* infer-serve/batch/batch_lines.c - read the input of a batch and the answers already written. */
 #include "infer-serve/batch/batch_lines.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* LINES: that a batch may have.  FAULTS: errors that are reported.  ANSWER_MOST: bytes of an
- * answer. */
+/* PIECE: bytes of a read. LINES: limit for the lines of a batch. FAULTS: errors reported at most.
+ * ANSWER_MOST: limit for an answer, bytes. */
 enum { PIECE = 64 << 10, LINES = 50000, FAULTS = 20, ANSWER_MOST = 1 << 30 };
 
 /* ---- lines ---- */
@@ -261,7 +261,7 @@ int batch_answered(struct seen *ids, int64_t *n, int fd, infer_error *err)
 		return err->code;
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "out of memory for a batch");
-	/* after the last complete line: what was being written when the process ended */
+	/* drop the incomplete last line, left when the process ended */
 	if (ftruncate(fd, (off_t)good))
 		return err_set(err, INFER_EIO, "cannot truncate a file: %s", strerror(errno));
 	return INFER_OK;

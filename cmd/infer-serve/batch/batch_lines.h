@@ -1,4 +1,4 @@
-/* infer-serve/batch/batch_lines.h - read the input of a batch and the answers that it has. */
+/* infer-serve/batch/batch_lines.h - read the input of a batch and the answers already written. */
 #ifndef INFER_SERVE_BATCH_BATCH_LINES_H
 #define INFER_SERVE_BATCH_BATCH_LINES_H
 #include "base/arena.h"
@@ -7,26 +7,26 @@
 #include "base/seen.h"
 #include "infer-serve/batch/batches.h"
 
-/* A reader of lines. */
+/* A reader of the lines of a file. */
 struct batch_input {
 	int fd;
-	size_t longest; /* bytes of a line */
-	size_t at;      /* in text: first byte that was not returned */
-	int64_t number; /* lines returned */
-	int64_t offset; /* in the file: first byte that was not read */
-	int over;       /* the end was read */
+	size_t longest; /* limit for a line, bytes */
+	size_t at;      /* index in `text` of the first byte not returned yet */
+	int64_t number; /* lines returned so far */
+	int64_t offset; /* offset in the file of the next read */
+	int over;       /* 1: the end of the file was read */
 	struct buf text;
 };
-/* fd: borrowed, read from its beginning.  longest: bytes that a line may have. */
+/* fd: borrowed, read from its beginning. longest: limit for a line, bytes. */
 void batch_input_init(struct batch_input *in, int fd, size_t longest);
 void batch_input_fini(struct batch_input *in);
-/* Return the next line, without its newline, borrowed until the next call.  *whole 0: the newline
- * is missing.  Returns 1, or 0 at the end, or -1 with err->code
+/* Return the next line, without its newline, borrowed until the next call. *whole: 0 if its newline is
+ * missing. Returns 1, or 0 at the end, or -1 with err->code
  * INFER_EFORMAT  the line is too long; INFER_EIO INFER_ENOMEM */
 int batch_input_next(struct batch_input *in, const char **at, size_t *n, int *whole,
                      infer_error *err);
 
-/* A request of the input file.  code: OpenAI's code of what is wrong with it; NULL: nothing. */
+/* A request of the input file. code: OpenAI's error code; NULL: the request is valid. */
 struct batch_line {
 	const struct json *id, *body;
 	const char *code, *param;
@@ -38,8 +38,8 @@ struct batch_line {
 int batch_line_read(struct batch_line *l, struct arena *mem, const char *endpoint, const char *at,
                     size_t n);
 
-/* Check every line of fd and count them in *total.  *faults: OpenAI's list of errors, JSON,
- * mem_free; NULL: none. INFER_EIO INFER_ENOMEM */
+/* Check every line of fd and count them in *total. *faults: OpenAI's list of errors as JSON, freed with
+ * mem_free; NULL: no errors. INFER_EIO INFER_ENOMEM */
 int batch_validate(char **faults, int64_t *total, const struct batch *b, int fd, size_t longest,
                    infer_error *err);
 /* Add the ids of the answers in fd to *ids, count them in *n, and truncate fd after the last

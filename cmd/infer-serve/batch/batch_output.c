@@ -1,4 +1,4 @@
-/* infer-serve/batch/batch_output.c - the file that answers of a batch are appended to. */
+/* infer-serve/batch/batch_output.c - append answers of a batch to a file. */
 #include "infer-serve/batch/batch_output.h"
 #include "infer-serve/batch/batch_lines.h"
 #include "base/err.h"

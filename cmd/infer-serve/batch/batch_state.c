@@ -58,7 +58,7 @@ static void put_file_id(struct jwrite *w, const char *key, const char *name)
 	jw_str(w, key, *name ? name : NULL);
 }
 
-/* Append the batch object; owned: with the members owner and key, which only the disk has. */
+/* Append the batch object. owned: 1 to add owner and key, which are only stored on disk. */
 static void put_batch(struct buf *to, const struct batch *b, int owned)
 {
 	struct jwrite w;

@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* RUNNING: lines of a batch that run at the same time.  SYNC_MS: between two syncs.  ROOM_S:
- * between two attempts to write to a full disk. */
+/* RUNNING: lines of a batch that run at the same time. SYNC_MS: interval of syncs. ROOM_S: interval of
+ * attempts to write to a full disk. */
 enum { RUNNING = 16, SYNC_MS = 1000, ROOM_S = 1 };
 
-/* the batch that runs */
+/* The state of the batch that runs. */
 struct batch_run {
 	struct server *s;
 	struct batch *b;
@@ -30,8 +30,8 @@ struct batch_run {
 	struct buf line;
 	struct batch_output out, errors;
 	int64_t synced_ns;
-	int late;    /* lines expired before they could run */
-	int is_full; /* the disk is full, and a warning was printed */
+	int late;    /* 1: lines expired before they could run */
+	int is_full; /* 1: the disk is full, and a warning was printed */
 };
 
 /* ---- a disk that is full ---- */
@@ -56,8 +56,8 @@ static int wait_for_room(struct batch_run *w, const infer_error *why)
 	return !stop;
 }
 
-/* Repeat a step that writes while the disk is full.
- * INFER_EAGAIN  the server stops first; and the errors of the step */
+/* Repeat `step`, which writes, until the disk is no longer full.
+ * INFER_EAGAIN  the server stops first; other errors are those of the step */
 typedef int batch_step(struct batch_run *w, infer_error *err);
 static int retry_until_room(struct batch_run *w, batch_step *step, infer_error *err)
 {
@@ -192,14 +192,14 @@ static int collect_answers(struct batch_run *w, int32_t most, infer_error *err)
 
 /* ---- lines ---- */
 
-/* Run one line, unless it has an answer already. */
+/* Start the request of one line, unless the line already has an answer. */
 static int start_line(struct batch_run *w, const char *at, size_t n, infer_error *err)
 {
 	struct batch_line line;
 
 	arena_reset(&w->mem);
 	if (batch_line_read(&line, &w->mem, w->b->endpoint, at,
-	                    n)) /* a blank line: all others were validated */
+	                    n)) /* blank: all other lines were validated */
 		return INFER_OK;
 	if (seen_has(&w->ids, line.id->s, line.id->n))
 		return INFER_OK;
@@ -289,7 +289,7 @@ static const char *answers_path(char to[STORE_NAME + 8], const struct batch *b, 
 	return to;
 }
 
-/* Turn BATCH.suffix into a file of the client.  After a restart each step may have been done
+/* Rename BATCH.suffix to a file of the client and describe it. After a restart, each step may be done
  * already. */
 static int publish_answers(struct batch_run *w, const char *suffix, char to[STORE_NAME],
                            infer_error *err)
@@ -325,7 +325,7 @@ static int publish_both(struct batch_run *w, infer_error *err)
 	return publish_answers(w, "err", w->b->errors, err);
 }
 
-/* Fail the batch with an error of the server, after publishing the answers that it has. */
+/* Publish the answers written so far and set the batch to failed, with an error of the server. */
 static void end_with_error(struct batch_run *w, const infer_error *why)
 {
 	infer_error err;
@@ -349,7 +349,7 @@ static void finish_batch(struct batch_run *w, enum batch_status status)
 		end_with_error(w, &err);
 }
 
-/* Check the input.  Returns 1 if its lines can be run. */
+/* Check the input file. Returns 1 if its lines can be run. */
 static int validate_input(struct batch_run *w)
 {
 	char *faults;
@@ -445,7 +445,7 @@ static void run_batch(struct server *s, struct batch *b)
 	buf_fini(&w.line);
 }
 
-/* The oldest batch that is not over; NULL: none.  Caller holds the lock. */
+/* Return the oldest batch whose status is not final; NULL: none. Caller holds the lock. */
 static struct batch *find_due_batch(struct server *s)
 {
 	struct batch *oldest = NULL;

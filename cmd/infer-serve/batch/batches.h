@@ -37,11 +37,12 @@ struct batch {
 	char id[STORE_NAME], input[STORE_NAME], endpoint[BATCH_ENDPOINT];
 	char output[STORE_NAME], errors[STORE_NAME]; /* empty: none */
 	char owner[KEYS_NAME + 1]; /* group whose keys can see it; empty: requests without a key */
-	char key[KEYS_NAME + 1];   /* name of the key that created it, as which its lines run */
+	char key[KEYS_NAME + 1];   /* name of the key that created it and that its lines use */
 	enum batch_status status;
-	int64_t at[BATCH_STATUSES]; /* when it entered that status, seconds since 1970; 0: never */
-	int64_t created;            /* seconds since 1970 */
-	int64_t total, completed, failed; /* lines */
+	/* when the batch entered each status, seconds since 1970; 0: never */
+	int64_t at[BATCH_STATUSES];
+	int64_t created;                  /* seconds since 1970 */
+	int64_t total, completed, failed; /* numbers of lines */
 	char *metadata;                   /* JSON of the client; NULL: none.  mem_free */
 	char *faults;                     /* OpenAI's list of errors, JSON; NULL: none.  mem_free */
 };
@@ -49,18 +50,18 @@ struct batches {
 	pthread_t thread;
 	int started, stop; /* stop: guarded by the server's lock */
 	pthread_cond_t wake;
-	struct fair_user user; /* the user of all lines, whose priority is the lowest */
-	/* guarded by the server's lock */
-	struct batch *first;    /* the newest */
-	struct line_run *lines; /* that run, or are in `done` */
-	struct line_run *done;  /* with their answers, by next_done */
-	int32_t running;        /* lines that were started and are not in `done` */
+	struct fair_user user; /* user of all lines, with the lowest priority */
+	/* the members below are guarded by the server's lock */
+	struct batch *first;    /* the newest batch */
+	struct line_run *lines; /* lines that run or are in `done` */
+	struct line_run *done;  /* lines with their answers, linked by next_done */
+	int32_t running;        /* number of lines started and not in `done` */
 };
 
-/* Read the batches of --files-dir, and start the thread that continues them.
+/* Read the batches of --files-dir, and start the thread that runs them.
  * INFER_ENOMEM */
 int batches_open(struct server *s, infer_error *err);
-/* Cancel the lines that run, which the next start runs again, and end the thread. */
+/* Cancel the running lines and end the thread. The next server runs these lines again. */
 void batches_stop(struct server *s);
 void batches_close(struct server *s);
 
@@ -68,11 +69,11 @@ void batches_close(struct server *s);
  * batch_free. */
 /* Append the batch object that clients see. */
 void batch_put(struct buf *to, const struct batch *b);
-/* The batch with this id that belongs to a group of keys (owner NULL: to any); NULL: none. */
+/* Return the batch with this id if it belongs to the group `owner` (NULL: any group); NULL: none. */
 struct batch *batch_find(struct server *s, const char *id, const char *owner);
-/* Change the status and record when. */
+/* Change the status and record the time. */
 void batch_set(struct batch *b, enum batch_status status);
-/* True if its status is final. */
+/* True if the status of b is final. */
 int batch_is_over(const struct batch *b);
 /* Write the batch object to --files-dir, or read it.
  * INFER_EAGAIN  the disk is full; INFER_EFORMAT it is not a batch; INFER_EIO INFER_ENOMEM */

@@ -41,7 +41,7 @@ int files_describe(struct store *s, const char *name, const char *group, int64_t
 	return rc;
 }
 
-/* Append everything of a description but the owner. */
+/* Append the members of a description except the owner. */
 static int copy_description(struct buf *to, const struct buf *text, const char *name,
                             const char *group, infer_error *err)
 {

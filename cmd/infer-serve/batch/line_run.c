@@ -10,7 +10,7 @@
 
 static struct line_run *line_of(struct api_request *r) { return (struct line_run *)(void *)r; }
 
-/* Read the body and give the job to the engine's thread, or answer what is wrong. */
+/* Read the body and pass the job to the thread that steps engines, or answer with an error. */
 static void read_job(struct line_run *l)
 {
 	struct api_request *r = &l->api;
@@ -41,7 +41,7 @@ static void read_job(struct line_run *l)
 	api_done(r);
 }
 
-/* Run a line, if its model is loaded; otherwise the loader has it run again. */
+/* Run a line if its model is loaded; otherwise it is run again after the loader has loaded the model. */
 static void run_line(struct api_request *r)
 {
 	const struct model_query q = { .body = &r->body };
@@ -75,7 +75,7 @@ static void fault_line(struct api_request *r, const struct infer_fault *f)
 	buf_fini(&text);
 }
 
-/* Give a line back to the thread that runs batches. */
+/* Return a finished line to the thread that runs batches. */
 static void finish_line(struct api_request *r)
 {
 	struct server *s = r->server;

@@ -5,23 +5,23 @@
 #include "infer-serve/batch/batches.h"
 #include "infer-serve/ops/api_request.h"
 
-/* Belongs to a worker, the loader or the thread that steps the engines until it is in
- * batches.done. */
+/* Owned by a worker, the loader or the thread that steps engines until it is in batches.done. "lock":
+ * guarded by the server's lock. */
 struct line_run {
 	struct api_request api;     /* first: it is cast */
-	struct line_run *next;      /* lock: of all that run */
-	struct line_run *next_done; /* lock */
+	struct line_run *next;      /* lock: in batches.lines */
+	struct line_run *next_done; /* lock: in batches.done */
 	char *custom_id;            /* mem_free */
-	int status;        /* of the answer; 0: cancelled, so a later server runs the line again */
+	int status;        /* HTTP status; 0: cancelled, so a later server runs the line again */
 	struct buf answer; /* JSON */
 };
 
-/* Start the request of a line.  When it has ended, it is added to batches.done.  Under no lock.
+/* Start the request of a line. When it has ended, it is added to batches.done. Caller holds no lock.
  * INFER_ENOMEM */
 int line_start(struct server *s, const struct batch *b, const struct batch_line *from,
                infer_error *err);
 /* Cancel the lines that run: they end without an answer.  Caller holds the lock. */
 void lines_cancel(struct server *s);
-/* Free a line from batches.done.  Under no lock. */
+/* Free a line from batches.done. Caller holds no lock. */
 void line_free(struct line_run *l);
 #endif

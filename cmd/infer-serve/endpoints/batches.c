@@ -19,7 +19,7 @@ static int is_string(const struct json *v, const char *want)
 	return json_is_string(v) && json_equals(v, want);
 }
 
-/* Return the first error of the body, and its field in *param; NULL: none. */
+/* Return the first error of the body and set *param to its field; NULL: no error. */
 static const char *check_batch(const struct http_request *r, const struct json *o,
                                const char **param)
 {
@@ -126,7 +126,7 @@ void ep_batch_create(struct http_request *r)
 	arena_fini(&mem);
 }
 
-/* The first batch from b on that belongs to the group of r; NULL: none. */
+/* Return the first batch from b on that belongs to the group of r; NULL: none. */
 static const struct batch *next_owned(const struct batch *b, const struct http_request *r)
 {
 	while (b && strcmp(b->owner, r->api.caller.group))

@@ -6,8 +6,8 @@
  * manual    the entry of man/infer-serve.1 that describes it, by the first path of its heading
  * test      a file of tests/e2e, without .bats, that asks for the path
  *
- * OFF(method, path): known to clients, but not supported (501).  scripts/check-endpoints compares
- * the rows with the manual and the tests. */
+ * OFF(method, path): an endpoint of other servers that is not supported (501). scripts/check-endpoints
+ * compares the rows with the manual and the tests. */
 EP(GET, "/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS, "GET /health", "serve")
 EP(GET, "/v1/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS, "GET /health", "serve")
 EP(GET, "/ping", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS, "GET /health", "serve")

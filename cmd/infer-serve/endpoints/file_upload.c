@@ -1,5 +1,4 @@
-/* infer-serve/endpoints/file_upload.c - POST /v1/files: keep the file of a form that has
- * arrived. */
+/* infer-serve/endpoints/file_upload.c - POST /v1/files: store the file of a form. */
 #include "infer-serve/batch/files.h"
 #include "infer-serve/http/request.h"
 #include "infer-serve/http/upload.h"
@@ -10,7 +9,7 @@
 
 endpoint_fn ep_file_upload;
 
-/* Return why the form is refused, and the part at fault in *param; NULL: it is accepted. */
+/* Return why the form is refused and set *param to the part at fault; NULL: it is accepted. */
 static const char *check_form(const struct upload *u, const char **param)
 {
 	static const char *const purposes[] = { "batch",  "assistants", "fine-tune",
@@ -38,7 +37,7 @@ static const char *check_form(const struct upload *u, const char **param)
 	               : NULL;
 }
 
-/* Give the file its name and write its description.
+/* Give the file its final name and write its description.
  * INFER_EAGAIN  the disk is full; INFER_EINVAL the file is empty; INFER_EIO INFER_ENOMEM */
 static int keep_file(const struct http_request *r, struct upload *u, char name[STORE_NAME],
                      infer_error *err)

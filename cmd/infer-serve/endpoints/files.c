@@ -22,7 +22,7 @@ struct entry {
 };
 struct list {
 	const struct store *s;
-	const char *purpose, *owner; /* purpose NULL: every purpose; owner: a group of keys */
+	const char *purpose, *owner; /* filter: purpose (NULL: any) and group of keys */
 	struct buf entries;
 };
 
@@ -48,7 +48,7 @@ static int add_file_entry(void *user, const char *name)
 	return 0;
 }
 
-/* for qsort: the newest first, then by name */
+/* Compare for qsort: newest first, then by name. */
 static int compare_newest_first(const void *a, const void *b)
 {
 	const struct entry *p = a, *q = b;
@@ -89,7 +89,7 @@ void ep_files(struct http_request *r)
 	for (; i < n && put < most; i++) {
 		buf_clear(&text);
 		if (files_read(l.s, e[i].name, r->api.caller.group, &text,
-		               NULL)) /* deleted meanwhile */
+		               NULL)) /* the file was deleted meanwhile */
 			continue;
 		jw_raw(&w, NULL, text.at, text.len);
 		put++;
@@ -105,8 +105,8 @@ void ep_files(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* Copy the name in the path, without `tail`.  Returns 0 if r was answered that there is no such
- * file. */
+/* Copy the file name in the path of r, without `tail`. Returns 0 if there is no such file; r was then
+ * answered. */
 static int find_file(struct http_request *r, const char *tail, char name[STORE_NAME])
 {
 	size_t n = strlen(r->rest), k = strlen(tail);

@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/generate.c - endpoints that generate: the body is read in its API format,
- * and the job given to the thread that steps engines, which answers. */
+/* infer-serve/endpoints/generate.c - endpoints that generate: read the body in its API format and pass
+ * the job to the thread that steps engines. */
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
@@ -18,7 +18,7 @@ infer_job *endpoint_job(struct http_request *r)
 	                        r->api.name, r->api.body.at ? r->api.body.at : "", r->api.body.len,
 	                        &f.error);
 
-	/* the access log may need it */
+	/* keep the body only if the access log needs it */
 	if (!s->o->log_requests || !*s->o->log_requests) {
 		buf_fini(&r->api.body);
 		buf_init(&r->api.body, MEM_BASE);
@@ -27,7 +27,7 @@ infer_job *endpoint_job(struct http_request *r)
 		return job;
 	if (!rc) {
 		f = job->fault;
-		/* the memory limit of templates: the conversation is too long */
+		/* a template ran out of its memory limit: the conversation is too long */
 		if (f.error.code == INFER_ENOMEM)
 			f.kind = INFER_FAULT_TOO_LONG;
 	}

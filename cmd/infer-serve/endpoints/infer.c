@@ -1,5 +1,5 @@
 /* infer-serve/endpoints/infer.c - POST /v1/infer: a request in our own API format from infer-run,
- * answered by the records that infer-run would print itself. */
+ * answered with the records that infer-run would print. */
 #include <infer/record.h>
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
@@ -12,7 +12,7 @@
 endpoint_fn ep_infer;
 
 enum handoff_output {
-	HANDOFF_TEXT,   /* parts of the answer, in our own API format */
+	HANDOFF_TEXT,   /* events of our own API format */
 	HANDOFF_JSONL,  /* one completion record at the end */
 	HANDOFF_TOKENS, /* a record for each token */
 };
@@ -20,7 +20,7 @@ struct handoff {
 	struct event_writer events; /* first: it is cast */
 	enum handoff_output output;
 	infer_records *records;
-	char **flags; /* of the command line, for the record's `run`; in mem */
+	char **flags; /* options for "run" of the record; in mem */
 	int n_flags, seed_random;
 	char *id; /* in mem */
 	struct arena mem;
@@ -95,7 +95,7 @@ static int put_answer_end(struct event_writer *w, struct api_request *r,
 	struct handoff *h = handoff_of(w);
 
 	if (h->output == HANDOFF_TEXT)
-		return INFER_OK; /* the events of the API format had it */
+		return INFER_OK; /* the API format has written the end */
 	if (h->output == HANDOFF_JSONL)
 		TRY(put_completion_record(h, r, a, to, err));
 	return put_last_event(r, a, to, err);
@@ -133,7 +133,7 @@ static void handoff_free(struct event_writer *w)
 
 /* ---- the request ---- */
 
-/* the members of the body */
+/* The members of the body; NULL: not given. */
 struct members {
 	const struct json *request, *output, *id, *flags, *fields, *seed_random, *model, *now,
 		*follows;
@@ -206,7 +206,7 @@ static int read_output(struct handoff *h, const struct json *v, infer_error *err
 	return v ? err_set(err, INFER_EINVAL, "output must be text, jsonl or tokens") : INFER_OK;
 }
 
-/* True if this is the name of the model, or of its file, with or without its folder. */
+/* True if `name` is the name of the model, or of its file, with or without the folder. */
 static int is_model_named(const struct served *m, const struct json *name)
 {
 	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
@@ -238,8 +238,7 @@ static int read_handoff(struct handoff *h, const struct members *a, const char *
 	return a->fields ? err_set(err, INFER_EINVAL, "fields must be a list of names") : INFER_OK;
 }
 
-/* Append the request as JSON.  A conversation gets the time of the client, for templates.
- * INFER_ENOMEM */
+/* Append the request as JSON. Add the client's time to a conversation, for templates. INFER_ENOMEM */
 static int copy_request(struct buf *to, struct arena *mem, const struct served *m,
                         const struct members *a, infer_error *err)
 {
@@ -258,7 +257,7 @@ static int copy_request(struct buf *to, struct arena *mem, const struct served *
 	return to->bad ? err_nomem(err) : INFER_OK;
 }
 
-/* Have the job stream.  For token records, do not parse calls and reasoning. */
+/* Make the job stream. For token records, do not parse tool calls and reasoning. */
 static void prepare_job(infer_job *j, const struct handoff *h)
 {
 	j->stream = 1;

@@ -19,7 +19,7 @@ void ep_health(struct http_request *r)
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		/* with --config it is loaded again when it is idle */
+		/* with --config, a model whose file was changed is reloaded when idle */
 		failed |= m->failed && !s->o->config;
 		busy += m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
 		all += m->state == SERVED_LOADED ? SERVE_SEQS : 0;
@@ -42,7 +42,7 @@ void ep_health(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* The number of requests that run or wait, as vLLM reports it. */
+/* Answer with the number of running and waiting requests, as vLLM does. */
 void ep_load(struct http_request *r)
 {
 	struct server *s = r->api.server;
@@ -59,7 +59,7 @@ void ep_load(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* The number that llama.cpp has for the kind of a vocabulary. */
+/* Return llama.cpp's number for a kind of vocabulary. */
 static int vocab_type(const char *kind)
 {
 	static const char *const kinds[] = { "", "spm", "bpe", "wpm", "unigram" };
@@ -85,7 +85,7 @@ static void put_meta(struct jwrite *w, const infer_model *model)
 	jw_end(w);
 }
 
-/* Append the aliases and the state, with --config only. */
+/* Append the aliases and the state of m. Only called with --config. */
 static void put_model_status(struct jwrite *w, const struct served *m)
 {
 	static const char *const words[] = { "unloaded", "loading", "loaded", "unloaded" };
@@ -99,7 +99,7 @@ static void put_model_status(struct jwrite *w, const struct served *m)
 	jw_end(w);
 }
 
-/* Under the lock. */
+/* Append the object of one model in /v1/models.  Caller holds the lock. */
 static void put_model(struct jwrite *w, const struct server *s, const struct served *m)
 {
 	struct infer_engine_info e;
@@ -169,7 +169,7 @@ void ep_version(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* Resident bytes of the process; 0: unknown. */
+/* Return the resident bytes of the process; 0: unknown. */
 static uint64_t read_resident_bytes(void)
 {
 	unsigned long long all = 0, there = 0;
@@ -183,7 +183,7 @@ static uint64_t read_resident_bytes(void)
 	return there * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Under the lock. */
+/* Set *now to the present state of m.  Caller holds the lock. */
 static void collect_metrics(struct metrics_now *now, const struct server *s, const struct served *m)
 {
 	struct infer_engine_stats e = { 0 };
@@ -202,7 +202,7 @@ static void collect_metrics(struct metrics_now *now, const struct server *s, con
 	now->bytes = m->bytes;
 	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
 	now->waiting = m->samples - now->running + m->n_admitted - m->n_tasks;
-	/* without --config, requests that no worker has read yet wait for this model */
+	/* without --config, requests that no worker has read yet count as waiting for this model */
 	if (!s->o->config)
 		now->waiting = m->samples - now->running + s->n_admitted - m->n_tasks;
 }

@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/slots.c - GET /slots: the sequences that are computed, without their
- * texts.  A request with a key of another group shows as a busy slot only. */
+/* infer-serve/endpoints/slots.c - GET /slots: the sequences being computed, without their texts. A
+ * request of another group only shows as a busy slot. */
 #include <infer/param.h>
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
@@ -10,17 +10,17 @@
 
 endpoint_fn ep_slots;
 
-/* what is shown of a slot, copied under the lock: its request may end while the answer is
- * written */
+/* The data shown of a slot, copied under the lock, because the request may end while the answer is
+ * written. */
 struct slot_view {
-	int busy, hidden; /* hidden: its request belongs to another group */
+	int busy, hidden; /* hidden 1: the request belongs to another group */
 	char task[24];
 	int64_t prompt;
 	int32_t index, decoded, most;
 	struct infer_sample_opts sample;
 };
 
-/* Copy a slot for the caller r; all: the caller sees every group. */
+/* Copy a slot for the caller r. all: 1 if the caller may see every group. */
 static void copy_slot(struct slot_view *to, const struct slot *l, const struct http_request *r,
                       int all)
 {

@@ -5,10 +5,10 @@
 #include "infer-serve/http/route.h"
 
 extern const struct route_table endpoint_table;
-/* The path of an endpoint, by its index; "none" for an index that none has. */
+/* Return the path of endpoint i; "none" if there is none. */
 const char *endpoint_path(int i);
 
-/* Read the body in the API format of the endpoint.  The caller frees the job with infer_job_free.
- * NULL: the error was answered. */
+/* Read the body in the API format of the endpoint. Returns a job, which the caller frees with
+ * infer_job_free, or NULL if r was answered with an error. */
 infer_job *endpoint_job(struct http_request *r);
 #endif

@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/template.c - POST /apply-template: the prompt that the chat template
- * writes.  GET /props: the model and its defaults. */
+/* infer-serve/endpoints/template.c - POST /apply-template: the prompt from the chat template. GET /props:
+ * the model and its defaults. */
 #include <infer/param.h>
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"

@@ -45,7 +45,7 @@ struct tokenize {
 	const char *text;
 	size_t n;
 	int add, special, pieces;
-	int of_vllm; /* vLLM's prompt and add_special_tokens instead of content and add_special */
+	int of_vllm; /* 1: vLLM's names prompt and add_special_tokens; 0: content and add_special */
 };
 
 static int read_tokenize_text(struct http_request *r, const struct json *body, struct tokenize *t)
@@ -112,7 +112,7 @@ static void put_tokens(struct http_request *r, const struct tokenize *t, const i
 	http_answer(r, 200, http_json);
 }
 
-/* Answer with the tokens of a conversation, ready for its answer. */
+/* Answer with the tokens of a conversation's prompt. */
 static void tokenize_conversation(struct http_request *r)
 {
 	const struct tokenize t = { .of_vllm = 1 };

@@ -1,4 +1,4 @@
-/* infer-serve/http/admit.c - check the API key of a request, and limit how many wait. */
+/* infer-serve/http/admit.c - check the API key of a request, and limit the number of waiting requests. */
 #include "infer-serve/http/admit.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 #define SECOND INT64_C(1000000000)
 enum { RETRY_MOST = 60 };
 
-/* The user with this id; NULL: no memory.  Caller holds the lock. */
+/* Return the user with this id, added if missing; NULL: no memory. Caller holds the lock. */
 static struct fair_user *find_or_add_user(struct server *s, uint64_t id)
 {
 	struct fair_user *u = s->users;
@@ -66,7 +66,7 @@ int admit_key(struct http_request *r, const char *authorization, const char *api
 		u->priority = k->priority;
 	}
 	r->api.caller.user = u;
-	/* a model with keys of its own checks them when the request has been assigned to it */
+	/* a model's own keys are checked when the request is assigned to it */
 	ok = (k || !s->keys.n) && u;
 	pthread_mutex_unlock(&s->lock);
 	return ok;

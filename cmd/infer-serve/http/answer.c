@@ -11,7 +11,7 @@
 
 enum { BLOCK = 16 << 10 };
 
-/* Copy the next events of a stream, or suspend the connection until there are some.  Called by
+/* Copy the next events of a stream, or suspend the connection until the stream has new events. Called by
  * libmicrohttpd when the socket is writable. */
 static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
 {
@@ -44,7 +44,7 @@ static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
 	return n;
 }
 
-/* A response with the contents of r->file, which libmicrohttpd closes. */
+/* Create a response with the contents of r->file, which libmicrohttpd closes. */
 static struct MHD_Response *create_file_response(struct http_request *r)
 {
 	struct MHD_Response *response = NULL;
@@ -116,10 +116,10 @@ void answer_raw(struct http_request *r, int kind, const char *reason, const char
 	           "%s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
 	           infer_fault_status(kind), reason, r->api.id, http_json, error.len);
 	buf_put(&all, error.at ? error.at : "", error.len);
-	/* under TLS only libmicrohttpd can write: the connection just ends */
+	/* under TLS only libmicrohttpd can write: the connection ends without an answer */
 	if (!error.bad && !all.bad && !http_has_tls(r->api.server) &&
 	    send(r->link.fd, all.at, all.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-		/* the client is gone, or does not read: the connection just ends */
+		/* the client is gone or does not read: the connection ends without an answer */
 	}
 	r->status = infer_fault_status(kind);
 	r->link.is_raw = 1;

@@ -6,10 +6,10 @@
 
 /* Queue the answer of r: a buffer, a file or a stream.  MHD_NO: the connection is to be closed. */
 enum MHD_Result answer_send(struct http_request *r, struct MHD_Connection *c);
-/* Queue the answer of a browser's OPTIONS. */
+/* Queue the answer to a browser's preflight request (OPTIONS). */
 enum MHD_Result answer_preflight(struct http_request *r, struct MHD_Connection *c);
-/* Write an error without libmicrohttpd, which takes no answer while a head or a body arrives, and
- * end the connection.  reason: the words after the status.  Caller holds s->lock; the descriptor is
- * that of r. */
+/* Write an error to the socket of r and end the connection. Needed while the head or body arrives:
+ * libmicrohttpd then accepts no answer. reason: the reason phrase of the status. Caller holds the
+ * server's lock. */
 void answer_raw(struct http_request *r, int kind, const char *reason, const char *message);
 #endif

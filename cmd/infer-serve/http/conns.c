@@ -14,8 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* SHARE: incomplete connections of an address are at most 1 / SHARE of all.  EVENTS: epoll events
- * of a call. YIELD: of a full set at most 1 / YIELD is ended at a time. */
+/* SHARE: incomplete connections of an address are at most 1 / SHARE of all. EVENTS: epoll events read per
+ * call. YIELD: if the set is full, at most 1 / YIELD of its connections are ended per call. DISCARD:
+ * bytes per read of discarded input, at most DISCARDS reads. */
 enum { SHARE = 4, EVENTS = 64, YIELD = 32, DISCARD = 64 << 10, DISCARDS = 256 };
 #define SILENT_NS INT64_C(1000000000)
 #define LINGER_NS INT64_C(2000000000)
@@ -25,7 +26,7 @@ enum { SHARE = 4, EVENTS = 64, YIELD = 32, DISCARD = 64 << 10, DISCARDS = 256 };
 struct conn_peer {
 	struct conn_peer *next;
 	uint8_t address[CONN_ADDRESS];
-	int64_t n, incomplete; /* connections */
+	int64_t n, incomplete; /* numbers of connections of this address */
 	struct conn *oldest, *newest;
 };
 
@@ -40,7 +41,7 @@ int conns_address(uint8_t to[CONN_ADDRESS], const char *text)
 	       inet_pton(AF_INET6, text, to) == 1;
 }
 
-/* Copy the address of a client.  Returns 0 for a socket in the file system. */
+/* Copy the address of a client. Returns 0 if it has none (a Unix socket). */
 static int read_address(uint8_t to[CONN_ADDRESS], const struct sockaddr *from)
 {
 	const void *any = from;
@@ -73,8 +74,8 @@ static struct conn_peer **peer_slot(struct conns *c, const uint8_t address[CONN_
 	return p;
 }
 
-/* Find or add the peer of an address; NULL: no memory.  Only the first 64 bits of an IPv6 address
- * count, because a client may choose the others. */
+/* Find or add the peer of an address; NULL: no memory. IPv6 addresses are compared by their first 64
+ * bits, because a client may choose the others. */
 static struct conn_peer *peer_of(struct conns *c, uint8_t address[CONN_ADDRESS])
 {
 	struct conn_peer **slot, *p;
@@ -169,7 +170,7 @@ static void move_conn(struct conns *c, struct conn *n, enum conn_state state, in
 	link_all(c, n);
 }
 
-/* Caller holds c->lock. */
+/* Shut down a connection.  Caller holds c->lock. */
 static void end_conn(struct conns *c, struct conn *n)
 {
 	n->deadline_ns = 0;
@@ -306,7 +307,7 @@ static void find_left(struct conns *c)
 		for (int i = 0; i < n; i++) {
 			struct conn *of = events[i].data.ptr;
 
-			/* or it would be reported again and again */
+			/* otherwise epoll would report the connection again and again */
 			(void)epoll_ctl(c->poll, EPOLL_CTL_DEL, of->fd, NULL);
 			unlink_all(c, of);
 			unlink_peer(of);
@@ -350,7 +351,7 @@ static int discard_input(int fd)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
 }
 
-/* Caller holds c->lock. */
+/* Discard input of lingering sockets and close those that are done.  Caller holds c->lock. */
 static void check_lingering(struct conns *c, int64_t now)
 {
 	for (int i = 0; i < CONN_LINGER; i++) {

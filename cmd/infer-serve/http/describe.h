@@ -10,8 +10,7 @@ struct sockaddr;
 const char *http_field(struct MHD_Connection *c, const char *name);
 /* The client's address; NULL: unknown.  Borrowed from c. */
 const struct sockaddr *http_client(struct MHD_Connection *c);
-/* The client's address as text, "unix" for a socket in the file system.  mem_free; NULL: no
- * memory */
+/* The client's address as text, "unix" for a Unix socket. Freed with mem_free; NULL: no memory */
 char *http_address(struct MHD_Connection *c);
 /* Set the request id, the trace, and all of r->head except the path.  method: libmicrohttpd's. */
 void http_describe(struct http_request *r, struct MHD_Connection *c, const char *method);

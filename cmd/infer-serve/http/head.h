@@ -16,15 +16,15 @@ int64_t head_length(const char *value);
 /* True for a host as in a URL, with or without a port: a name, an IPv4 address, [an IPv6 address],
  * or nothing. */
 int head_is_host(const char *at, size_t n);
-/* Copy the trace id of a W3C traceparent, 32 digits.  Returns 0 if it is not given or not valid. */
+/* Copy the trace id of a W3C traceparent, 32 digits. Returns 0 if the field is missing or not valid. */
 int head_trace(char id[33], const char *value);
-/* Copy the span id of a valid traceparent, 16 digits.  Returns 1 if the trace is recorded. */
+/* Copy the span id of a valid traceparent, 16 digits. Returns its flag "sampled". */
 int head_parent(char id[17], const char *value);
-/* Parse a number of seconds, such as 2.5, above 0 and at most HEAD_SECONDS, into *s; without a
- * value, 0. Returns 0 if it is something else. */
+/* Parse seconds, such as 2.5, above 0 and at most HEAD_SECONDS, into *s; value NULL: set *s to 0. Returns
+ * 0 if the value is malformed. */
 enum { HEAD_SECONDS = 1000000 };
 int head_seconds(double *s, const char *value);
-/* Replace each %XX by its byte, in place, and return the new length.  %00 stays as it is, since it
- * would end the text: no path and no value contains it. */
+/* Replace each %XX by its byte, in place, and return the new length. %00 stays as it is, because NUL
+ * would end the text. */
 size_t head_unescape(void *unused, struct MHD_Connection *c, char *text);
 #endif

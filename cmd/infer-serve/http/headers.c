@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* of the page: only its own files and requests to this server are allowed */
+/* Content-Security-Policy of the web page: only its own files, and requests to this server. */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
 			     "'self'; img-src data:; "
 			     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -54,7 +54,7 @@ void headers_put(struct MHD_Response *response, const struct http_request *r)
 	}
 	if (r->status == 401)
 		add_header(response, "WWW-Authenticate", "Bearer");
-	/* the deadline would pass again */
+	/* a retry would exceed the deadline again */
 	if (r->api.gen.is_late)
 		add_header(response, "x-should-retry", "false");
 	if (r->status == 405)

@@ -1,8 +1,7 @@
-/* infer-serve/http/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and
- * answers.
+/* infer-serve/http/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers.
  *
- * libmicrohttpd does not notice that a client leaves while its connection is suspended, or if the
- * end of the stream arrives together with the last bytes: find_gone does (conns.h). */
+ * libmicrohttpd does not notice a client that leaves while its connection is suspended, or whose end of
+ * stream arrives with its last bytes. find_gone does (conns.h). */
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/admit.h"
 #include "infer-serve/http/answer.h"
@@ -29,8 +28,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* IDLE_S: seconds without a byte in either direction after which a connection ends.  DRAIN: a body
- * that is too large is read up to this many times the limit, so that its sender sees the answer. */
+/* IDLE_S: seconds without a byte in either direction after which a connection ends. DRAIN: a body that is
+ * too large is read up to this many times the limit, so that the client can read the answer. */
 enum { IDLE_S = 60, DRAIN = 4 };
 #define SECOND INT64_C(1000000000)
 
@@ -151,8 +150,8 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 		       (long long)length, (unsigned long long)s->o->max_body);
 }
 
-/* True if a request that is refused is answered without reading its body: its end is not certain,
- * the key is missing, the client waits for the answer (Expect), or the body is too large. */
+/* True if a refused request is answered before its body is read: its length is not certain, the key is
+ * missing, the client sent Expect, or the body is too large. */
 static int answers_before_body(const struct http_request *r, struct MHD_Connection *c)
 {
 	return r->early.kind &&
@@ -240,8 +239,8 @@ static enum MHD_Result begin_request(struct server *s, struct MHD_Connection *c,
 
 /* ---- bodies ---- */
 
-/* Called by libmicrohttpd with a target, before the fields.  One with too many arguments is
- * answered here, because libmicrohttpd 0.9.75 would close the connection without an answer. */
+/* Called by libmicrohttpd with the request target, before the fields. A target with too many arguments is
+ * answered here: libmicrohttpd 0.9.75 would close the connection without an answer. */
 static void *on_target(void *user, const char *target, struct MHD_Connection *c)
 {
 	struct server *s = user;
@@ -265,7 +264,7 @@ static void *on_target(void *user, const char *target, struct MHD_Connection *c)
 	return r;
 }
 
-/* Take n bytes of the body.  Returns 0 if the connection is to be closed. */
+/* Store n bytes of the body. Returns 0 if the connection must be closed. */
 static int take_body(struct http_request *r, const char *at, size_t n)
 {
 	struct server *s = r->api.server;
@@ -398,7 +397,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 
 	metrics_request(api_metrics(&r->api),
 	                r->endpoint ? (int)(r->endpoint - s->http->routes->rows) : -1, status);
-	if (r->api.is_gone) /* not for every request: it costs more than a short answer */
+	if (r->api.is_gone) /* only then: waking the engine costs more than a short answer */
 		pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 	access_put(s, &r->api, &entry);
@@ -418,9 +417,9 @@ void http_wake(struct http_request *r)
 	MHD_resume_connection(r->link.connection);
 }
 
-/* End the request of a client that has closed its connection, or its sending side.  Shutting down
- * the receiving side makes libmicrohttpd read again: it gets what has arrived, then the end.  If it
- * was about to read anyway, it gets only one of the two, so conns_look repeats this. */
+/* End the request of a client that has closed its connection, or its sending side. Shutting down the
+ * receiving side makes libmicrohttpd read the bytes that have arrived, then the end of the stream. It may
+ * read only one of the two, so conns_look repeats the call. */
 static void end_request(struct conn *n)
 {
 	struct http_request *r = n->request;
@@ -459,8 +458,8 @@ void http_check(struct server *s, int64_t now)
 	conns_check(&s->http->conns, now);
 }
 
-/* The strict level of libmicrohttpd before 1.0 answers requests without Host with two heads, and
- * requests with a space in the target not at all.  strict_head refuses both. */
+/* The strict level of libmicrohttpd before 1.0 sends two heads if Host is missing, and no answer if the
+ * target has a space. strict_head refuses both kinds of requests. */
 #if MHD_VERSION >= 0x00097701
 #define STRICTEST MHD_OPTION_CLIENT_DISCIPLINE_LVL, 3
 #else
@@ -539,7 +538,7 @@ void http_close(struct server *s)
 
 	if (!h)
 		return;
-	http_quiesce(s); /* or libmicrohttpd would close the socket */
+	http_quiesce(s); /* first: otherwise libmicrohttpd would close the socket */
 	pthread_mutex_lock(&s->lock);
 	s->closing = 1;
 	for (struct http_request *r = s->http_requests; r; r = r->next)

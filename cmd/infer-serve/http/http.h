@@ -13,13 +13,13 @@ struct tls;
 
 /* Options of the HTTP server.  The pointers are borrowed until http_close. */
 struct http_setup {
-	int socket; /* listens; closed by http_quiesce or http_close */
+	int socket; /* listening socket; closed by http_quiesce or http_close */
 	const struct tls *tls;
 	const struct origin *origin;
 	const struct route_table *routes;
 };
-/* Start to serve on a thread of its own.  After a failure, call http_close.
- * INFER_EFORMAT  the certificate and the key do not belong together
+/* Start the HTTP thread. After a failure, call http_close.
+ * INFER_EFORMAT  the certificate and the key do not match
  * INFER_EIO INFER_ENOMEM */
 int http_open(struct server *s, const struct http_setup *setup, infer_error *err);
 /* Accept no more connections. */

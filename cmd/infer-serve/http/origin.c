@@ -14,7 +14,7 @@
 static const char *const local_names[] = { "localhost", "127.0.0.1", "[::1]" };
 enum { LOCAL_NAMES = sizeof local_names / sizeof *local_names };
 
-/* The length of the host in HOST[:PORT]; 0: it has another form. */
+/* Return the length of the host in HOST[:PORT]; 0: the text has another form. */
 static size_t host_length(const char *host)
 {
 	size_t n = *host == '[' ? strcspn(host, "]") : strcspn(host, ":");
@@ -76,7 +76,7 @@ int origin_open(struct origin *o, const struct opt_list *names, const struct lis
 
 /* ---- origins ---- */
 
-/* True for the origin of a page of this machine: http or https, a local name, any port. */
+/* True if the origin is on this machine: http or https, a local name, any port. */
 static int is_local_origin(const char *origin)
 {
 	static const char *const schemes[] = { "http://", "https://" };
@@ -102,7 +102,7 @@ int origin_is_allowed(const char *only, const char *origin)
 	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local_origin(origin);
 }
 
-/* The length of HOST[:PORT] without the default port of its scheme. */
+/* Return the length of HOST[:PORT] without ":PORT" if that is the default port. */
 static size_t authority_length(const char *host, const char *default_port)
 {
 	size_t n = strlen(host), k = strlen(default_port);

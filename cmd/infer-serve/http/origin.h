@@ -1,13 +1,12 @@
 /* infer-serve/http/origin.h - checks of the Host and the Origin of a request.
  *
- * A web site can let a name of its own point to 127.0.0.1 (DNS rebinding).  For a browser, its
- * pages then have the origin of a server on this machine and may read its answers; only Host
- * differs.  So a listener on a loopback address accepts the names of this machine, the address of
- * --listen and the names of --server-name.  Requests with a valid key, and those of a socket in the
- * file system, which no browser opens, may have any Host.
+ * A web site can let a name of its own point to 127.0.0.1 (DNS rebinding). A browser then treats this
+ * server as part of the site, whose pages may read its answers; only Host shows the site's name. So a
+ * listener on a loopback address accepts the names of this machine, the address of --listen and the names
+ * of --server-name. Any Host is accepted with a valid key, and on a Unix socket, which no browser opens.
  *
- * With --cors, a request that a page of another origin sends is refused, since a browser sends many
- * kinds of requests before it asks whether it may. */
+ * With --cors, a request from a page of another origin is refused, because browsers send many kinds of
+ * requests without a preflight. */
 #ifndef INFER_SERVE_HTTP_ORIGIN_H
 #define INFER_SERVE_HTTP_ORIGIN_H
 #include "common/opt.h"
@@ -19,8 +18,8 @@ struct listener;
 /* The names that a Host may have. */
 struct origin {
 	int checks_host;              /* 0: any name is accepted */
-	char listen[256];             /* host of the address that it listens at */
-	const struct opt_list *names; /* of --server-name */
+	char listen[256];             /* host of the listening address */
+	const struct opt_list *names; /* values of --server-name */
 };
 /* INFER_EINVAL  a value of --server-name is not a host name without scheme and port */
 int origin_open(struct origin *o, const struct opt_list *names, const struct listener *l,

@@ -1,4 +1,4 @@
-/* infer-serve/http/request.c - an HTTP request and its answer, as threads hand it on. */
+/* infer-serve/http/request.c - an HTTP request and its answer, passed between threads. */
 #include "infer-serve/http/request.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/upload.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a stream that its client has not read; above this the stream breaks off. */
+/* Limit for unread bytes of a stream; above it, the stream is broken off. */
 enum { UNREAD_MOST = 16 << 20 };
 
 const char http_json[] = "application/json; charset=utf-8";

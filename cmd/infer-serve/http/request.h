@@ -1,7 +1,7 @@
 /* infer-serve/http/request.h - an HTTP request and its answer.
  *
- * While the body arrives a request belongs to the HTTP thread; then to whom its API request belongs
- * (ops/api_request.h).  Fields marked "lock" are guarded by the server's lock. */
+ * A request belongs to the HTTP thread while its body arrives, then to the thread that its API request
+ * belongs to (ops/api_request.h). Fields marked "lock" are guarded by the server's lock. */
 #ifndef INFER_SERVE_HTTP_REQUEST_H
 #define INFER_SERVE_HTTP_REQUEST_H
 #include "infer-serve/http/route.h"
@@ -23,56 +23,57 @@ struct http_head {
 	char *path, *origin,
 		*remote; /* mem_free; origin NULL: none.  remote: the client's address */
 	int is_head;     /* the method is HEAD */
-	/* arguments of the query; NULL, 0: not given */
+	/* arguments of the query; NULL or 0: not given */
 	char *after, *purpose, *model; /* mem_free */
 	int64_t limit;
 	int demands_slot; /* fail_on_no_slot=1 */
 };
 
-/* The connection that the request arrived on.  lock, except closes. */
+/* The connection that the request arrived on. Guarded by the server's lock, except `closes`. */
 struct http_link {
 	struct MHD_Connection *connection; /* NULL: libmicrohttpd is done with the request */
 	int fd;                            /* -1: none */
-	int64_t deadline_ns;               /* for the body; 0: none */
-	int64_t heard_ns;                  /* when bytes of the body arrived */
-	int is_suspended;                  /* until there is something to send */
-	int is_raw;                        /* answered without libmicrohttpd (answer_raw) */
-	int closes;                        /* the connection ends after the answer */
+	int64_t deadline_ns;               /* deadline of the body; 0: none */
+	int64_t heard_ns;                  /* when bytes of the body last arrived */
+	int is_suspended;                  /* 1: libmicrohttpd waits for http_wake */
+	int is_raw;                        /* 1: answered without libmicrohttpd (answer_raw) */
+	int closes;                        /* 1: the connection ends after the answer */
 };
 
 struct http_request {
 	struct api_request api;           /* first: it is cast */
-	struct http_request *prev, *next; /* lock: of all */
+	struct http_request *prev, *next; /* lock: list of all requests */
 	struct http_head head;
 	struct http_link link;
 	const struct endpoint *endpoint; /* NULL: none for this path and method */
-	const char *rest; /* in head.path: what the star of the endpoint's path stands for */
+	const char *rest; /* the part of head.path that the star of the endpoint's path matches */
 	uint64_t body_bytes;
-	struct upload *upload;    /* of a form, instead of api.body */
-	struct infer_fault early; /* known before the body has arrived; kind 0: none; param NULL */
-	const char *allow;        /* methods of the path, for Allow */
-	int is_page;              /* the answer is a file of the page */
+	struct upload *upload; /* body of a form, instead of api.body */
+	/* error found before the body arrived; kind 0: none; param is NULL */
+	struct infer_fault early;
+	const char *allow; /* methods of the path, for the header Allow */
+	int is_page;       /* 1: the answer is a file of the web page */
 	int file; /* descriptor whose contents are the answer, instead of `out`; -1: none */
 
 	/* lock */
-	int refs; /* the HTTP thread, and the thread that makes the answer */
+	int refs; /* references of the HTTP thread and of the thread that makes the answer */
 	enum stage stage;
 	int is_ended;
 	int status;
 	const char *type;     /* Content-Type; static */
 	struct buf out;       /* the answer, or events that were not sent yet */
-	size_t out_sent;      /* bytes of `out` */
-	int64_t answer_bytes; /* sent, of the whole answer */
+	size_t out_sent;      /* bytes of `out` that were sent */
+	int64_t answer_bytes; /* bytes of the answer that were sent */
 };
 
-/* NULL: no memory */
+/* Create a request; NULL: no memory. */
 struct http_request *http_request_new(struct server *s);
 /* Release one reference.  Caller holds the lock. */
 void http_request_drop(struct http_request *r);
 /* Call the endpoint of r on a worker.  Then give r->api.gen.job to stepper_put; if the endpoint left
  * it NULL, r is answered, and may be freed here. */
 void http_run_endpoint(struct http_request *r);
-/* Answer with what is in r->out.  type: Content-Type, static.  Under no lock. */
+/* Complete the answer, whose body is r->out. type: Content-Type, static. Caller holds no lock. */
 void http_answer(struct http_request *r, int status, const char *type);
 extern const char http_json[]; /* Content-Type */
 #endif

@@ -15,16 +15,16 @@ enum {
 enum {
 	EP_PUBLIC = 1 << 0,  /* needs no API key */
 	EP_QUICK = 1 << 1,   /* answers at once, on the HTTP thread */
-	EP_ALWAYS = 1 << 2,  /* answers while the server shuts down, too */
-	EP_OFF = 1 << 3,     /* known, but not supported: 501 */
+	EP_ALWAYS = 1 << 2,  /* answers even while the server shuts down */
+	EP_OFF = 1 << 3,     /* known but not supported: answered with 501 */
 	EP_FILES = 1 << 4,   /* not supported without --files-dir */
 	EP_UPLOAD = 1 << 5,  /* the body is a form with a file */
-	EP_PAGE = 1 << 6,    /* of the page, which --no-page leaves out */
-	EP_MODEL = 1 << 7,   /* needs a model, which is loaded first */
+	EP_PAGE = 1 << 6,    /* a file of the web page; absent with --no-page */
+	EP_MODEL = 1 << 7,   /* needs a model, which is loaded before the endpoint runs */
 	EP_BY_FILE = 1 << 8, /* the model may also be named by its file */
 };
-/* Answer r by http_answer, api_refuse or api_fault; or set r->api.gen.job, which is then generated
- * and answered (not if EP_QUICK).  r is valid until this returns, and its caller ends it. */
+/* Answer r with http_answer, api_refuse or api_fault; or set r->api.gen.job, which the caller then runs
+ * and answers (not if EP_QUICK). The caller ends r. */
 typedef void endpoint_fn(struct http_request *r);
 struct endpoint {
 	unsigned method;  /* ROUTE_GET, ROUTE_POST or ROUTE_DELETE */
@@ -43,7 +43,7 @@ struct route_table {
  * rest     out: the part of `path` that the star stands for; NULL: no star */
 const struct endpoint *route_find(const struct route_table *t, const char *path, unsigned method,
                                   unsigned *allowed, const char **rest);
-/* The bit of a method; 0: none of those above. */
+/* The bit of a method; 0: another method. */
 unsigned route_method(const char *name);
 /* The value of the header Allow, such as "GET, HEAD, OPTIONS"; static. */
 const char *route_allow(unsigned allowed);

@@ -12,7 +12,7 @@ static const char bad_target[] = "the request target must be a path or an http U
 
 /* ---- the target ---- */
 
-/* Return the bytes of an absolute URL before its path; 0: not an absolute URL. */
+/* Return the length of an absolute URL before its path; 0: not an absolute URL. */
 static size_t find_path(const char *target)
 {
 	size_t n = !strncasecmp(target, "http://", 7)    ? 7
@@ -60,7 +60,7 @@ void strict_target(struct strict_target *t, const char *target)
 /* ---- fields ---- */
 
 struct fields {
-	const char *at; /* where the next line begins, if the lines are contiguous; NULL: unknown */
+	const char *at; /* start of the next line, if lines are contiguous; NULL: unknown */
 	int n, hosts, lengths, codings, encoded;
 	const char *host, *coding;
 	size_t origin;
@@ -95,10 +95,10 @@ static int is_named(const char *key, size_t n, const char *name)
 	return n == strlen(name) && !strncasecmp(key, name, n);
 }
 
-/* True if a field begins where the one before it ends.  libmicrohttpd 0.9.7x leaves the lines of a
- * head where they arrived, and replaces the colon and the line ends by NUL.  A field that does not
- * begin two bytes after the one before it reveals a NUL in a value, a line feed without carriage
- * return, or a folded line. */
+/* True if a field begins directly after the previous one. libmicrohttpd 0.9.7x leaves the lines of a head
+ * where they arrived, and replaces the colon and the line ends by NUL. If a field does not begin two
+ * bytes after the previous one, the head has a NUL in a value, a line feed without carriage return, or a
+ * folded line. */
 static int is_next(struct fields *f, const char *key, size_t key_n, const char *value, size_t n)
 {
 	int ok = !f->at || (key == f->at && value > key + key_n && value - key < STRICT_POOL);
@@ -151,7 +151,7 @@ static const char *refuse_head(int *kind, int why, const char *text)
 	return text;
 }
 
-/* Check Transfer-Encoding: only `chunked`, alone, is decoded.  Returns why it is refused, or
+/* Check Transfer-Encoding: only the single coding `chunked` is supported. Returns why it is refused, or
  * NULL. */
 static const char *check_coding(const struct fields *f, const char *version, int *kind)
 {
@@ -208,8 +208,7 @@ static const char *check_host(const struct fields *f, const struct strict_reques
 	return NULL;
 }
 
-/* Return where the first field begins, if the request line has the expected form; NULL: it has
- * not. */
+/* Return the start of the first field, or NULL if the request line has an unexpected form. */
 static const char *end_of_line(const struct strict_request *r)
 {
 	size_t version = strlen(r->version);

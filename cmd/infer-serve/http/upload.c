@@ -44,7 +44,7 @@ static enum MHD_Result on_part(void *user, enum MHD_ValueKind kind, const char *
 	return MHD_YES;
 }
 
-/* NULL: no memory, or the Content-Type has no boundary */
+/* Returns NULL if out of memory, or if the Content-Type has no boundary. */
 static struct upload *upload_new(struct store *s, struct MHD_Connection *c)
 {
 	struct upload *u = mem_zalloc(MEM_BASE, 1, sizeof *u);

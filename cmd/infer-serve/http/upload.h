@@ -13,27 +13,27 @@ struct http_request;
 enum { UPLOAD_FIELD = 512 };
 struct upload {
 	struct store *store;
-	struct MHD_PostProcessor *post; /* NULL: the form was parsed to its end */
-	int fd;                         /* of the part "file", -1: none */
-	int files;                      /* parts "file" */
+	struct MHD_PostProcessor *post; /* NULL: the whole form was parsed */
+	int fd;                         /* temporary file for the part "file"; -1: none */
+	int files;                      /* number of parts named "file" */
 	char temporary[STORE_NAME];     /* name of the file while it is written */
-	int64_t bytes;                  /* of the file */
+	int64_t bytes;                  /* length of the file */
 	char purpose[UPLOAD_FIELD], filename[UPLOAD_FIELD];
-	int is_broken;   /* the body is not a form */
-	int is_too_long; /* a field has UPLOAD_FIELD bytes or more, or contains NUL */
-	infer_error err; /* of the disk; code 0: none */
+	int is_broken;   /* 1: the body is not a form */
+	int is_too_long; /* 1: a field has UPLOAD_FIELD bytes or more, or contains NUL */
+	infer_error err; /* disk error; code 0: none */
 };
 
-/* The most bytes that the body of r may have. */
+/* Return the limit for the body of r, in bytes. */
 uint64_t upload_most(const struct http_request *r);
 /* Create r->upload if the head announces a form of `length` bytes (-1: unknown).  Returns why it is
  * refused, static, and sets *kind (enum infer_fault_kind); NULL: it is accepted. */
 const char *upload_begin(struct http_request *r, struct MHD_Connection *c, int64_t length,
                          int *kind);
-/* Parse the next bytes of the body.  Errors are kept in u. */
+/* Parse the next bytes of the body. Errors are stored in *u. */
 void upload_put(struct upload *u, const char *at, size_t n);
 /* Parse the end of the form. */
 void upload_end(struct upload *u);
-/* Remove the file, unless store_keep took it, and free *u. */
+/* Remove the temporary file, unless store_keep has renamed it, and free *u. */
 void upload_free(struct upload **u);
 #endif

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* PENDING: bytes of lines that are kept in memory while they cannot be written. */
+/* PENDING: limit in bytes for lines kept in memory while writing fails. MODE: permissions of a new
+ * file. */
 enum { PENDING = 1 << 20, MODE = 0600 };
 
 static int open_log(const char *path)
@@ -97,7 +98,7 @@ void access_reopen(struct server *s)
 	}
 	pthread_mutex_lock(&a->lock);
 	write_pending(a);
-	if (a->torn) { /* drop the rest of a line that the old file has in part */
+	if (a->torn) { /* the old file ends with a part of a line: drop its rest */
 		const char *end =
 			a->pending.len ? memchr(a->pending.at, '\n', a->pending.len) : NULL;
 		size_t n = end ? (size_t)(end - a->pending.at) + 1 : a->pending.len;
@@ -120,7 +121,7 @@ static void append_line(struct access *a, const struct buf *line)
 		a->lost++;
 	else
 		buf_put(&a->pending, line->at, line->len);
-	if (a->pending.bad) { /* no memory */
+	if (a->pending.bad) { /* out of memory */
 		buf_clear(&a->pending);
 		a->lost++;
 	}

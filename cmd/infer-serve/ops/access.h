@@ -10,10 +10,10 @@ struct api_request;
 struct server;
 
 struct access {
-	int is_on; /* there is a log; immutable after access_open */
-	int first; /* the next record is the first; of the HTTP thread */
+	int is_on; /* 1: a log is written; immutable after access_open */
+	int first; /* 1: no record was written yet; used by the HTTP thread only */
 	pthread_mutex_t lock;
-	/* under lock */
+	/* guarded by lock */
 	int fd;             /* -1: no log */
 	int failing, torn;  /* the last write failed; the file ends with a part of a line */
 	uint64_t lost;      /* lines lost since writing began to fail */
@@ -24,7 +24,7 @@ struct access {
  * INFER_EIO */
 int access_open(struct server *s, infer_error *err);
 void access_close(struct server *s);
-/* The fields of a record that are of HTTP; borrowed. */
+/* The HTTP fields of a record; borrowed. */
 struct access_http {
 	const char *remote, *method, *path;
 	int status;
@@ -35,8 +35,8 @@ struct access_http {
  * full, are kept in memory up to a limit; a later call, or access_flush, writes them. */
 void access_put(struct server *s, const struct api_request *r, const struct access_http *h);
 void access_flush(struct server *s);
-/* Open the file by its name again, because it may have been renamed. */
+/* Open the file again by its name, after it may have been renamed. */
 void access_reopen(struct server *s);
-/* With --log-requests: write what was asked and answered into r->note. */
+/* With --log-requests: write the request and its answer as JSON into r->note. */
 void access_note(struct api_request *r, const struct infer_answer *a);
 #endif

@@ -1,4 +1,4 @@
-/* infer-serve/ops/api_request.c - a request of the API: its beginning, its end, its errors. */
+/* infer-serve/ops/api_request.c - a request of the API: init, fini and errors. */
 #include "infer-serve/ops/server.h"
 #include "base/clock.h"
 #include "base/err.h"

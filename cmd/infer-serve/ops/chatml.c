@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* the first line, if the model adds BOS to texts */
+/* first line of the template, if the tokenizer adds BOS */
 static const char bos[] = "{{- bos_token -}}\n";
 static const char source[] =
 	"{%- if tools -%}\n"

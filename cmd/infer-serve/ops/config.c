@@ -1,5 +1,5 @@
-/* infer-serve/ops/config.c - read the models of --config (YAML).  The keys of a model are options
- * of the command line, with the same values, and are read by the same rows. */
+/* infer-serve/ops/config.c - read the models of --config (YAML). The keys of a model are options of the
+ * command line and are parsed with the same rows. */
 #include "infer-serve/ops/server.h"
 #include "common/file.h"
 #include "common/say.h"
@@ -16,32 +16,32 @@
 
 enum { VERSION = 1, UNLOAD_S = 300, UNLOAD_MOST = 1 << 30, NAME_LONGEST = 256 };
 
-/* state of reading the file */
+/* The state of reading the file. */
 struct config {
 	struct server *s;
-	const char *what; /* its path, for messages */
+	const char *what; /* path of the file, for messages */
 	struct opt rows[OPT_ROWS_MAX];
 	struct served *models, *last;
 	uint64_t memory;
 	infer_error *err;
 };
-/* state of reading one model */
+/* The state of reading one model. */
 struct model_reader {
 	struct config *c;
 	struct served *m;
-	struct buf text; /* of its configuration */
+	struct buf text; /* its configuration as text */
 };
 
 /* ---- options ---- */
 
-/* True for options of the server that a model may also have. */
+/* True if a model, too, may have this option of the server. */
 static int is_limit(const char *name)
 {
 	return !strcmp(name, "max-tokens") || !strcmp(name, "max-queue") ||
 	       !strcmp(name, "api-key-file");
 }
 
-/* The row of an option that a model may have; NULL: none has this name. */
+/* Return the row of the option with this name that a model may have; NULL: none. */
 static const struct opt *find_option(const struct config *c, const char *name)
 {
 	int of_model = 0;
@@ -84,7 +84,7 @@ static int set_option(struct model_reader *r, const struct opt *o, const struct 
 static int set_options(struct model_reader *r, const struct opt *o, const struct ytree *v)
 {
 	if (o->kind == OPT_LIST) {
-		/* replaces the values of the command line */
+		/* the list replaces that of the command line */
 		struct opt_list *l = (void *)((char *)&r->m->o + o->at);
 
 		*l = (struct opt_list){ .n = 0 };
@@ -176,7 +176,7 @@ static int read_model_key(struct model_reader *r, const struct ytree *v)
 	return set_options(r, o, v);
 }
 
-/* Append a value to the text of a configuration, by which changes are found. */
+/* Append a value to the text that configurations are compared by. */
 static void append_tree(struct buf *to, const struct ytree *v)
 {
 	buf_printf(to, "%d %zu ", v->kind, (size_t)v->n);
@@ -189,7 +189,7 @@ static void append_tree(struct buf *to, const struct ytree *v)
 	}
 }
 
-/* After the start, refuse a file that the sandbox does not allow to be read (harden.c). */
+/* After the start, refuse a file that the sandbox forbids to read (harden.c). */
 static int check_readable(const struct config *c, const struct ytree *y, const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
@@ -319,7 +319,7 @@ static int add_folder(struct config *c, const struct ytree *y)
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
 		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "'%.200s' is not a folder",
 		                  path);
-	if (!c->s->models) /* the sandbox is set up at the start only */
+	if (!c->s->models) /* first call: the sandbox is not set up yet */
 		buf_put(&c->s->folders, path, strlen(path) + 1);
 	return c->s->folders.bad ? err_nomem(c->err) : INFER_OK;
 }
@@ -401,7 +401,7 @@ static int read_config(struct config *c)
 
 /* ---- replacing the models ---- */
 
-/* The link to the model that has the same name and configuration; NULL: none. */
+/* Return the link to the model with the same name and configuration; NULL: none. */
 static struct served **find_same_model(struct served **at, const struct served *as)
 {
 	for (; *at; at = &(*at)->next)

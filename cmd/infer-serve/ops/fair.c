@@ -14,7 +14,7 @@ static void add_busy(struct fair *f, struct fair_user *u)
 		least = !any || o->served < least ? o->served : least;
 		any = 1;
 	}
-	/* if no other user is busy, start again from 0, so that the numbers stay small */
+	/* if no other user is busy, start again from 0: the numbers stay small */
 	u->served = any && u->served < least ? least : any ? u->served : 0;
 	u->is_busy = 1;
 	u->next_busy = f->busy;
@@ -84,8 +84,8 @@ static int goes_before(const struct fair_user *a, const struct fair_user *b)
 	                                : a->first->turn < b->first->turn;
 }
 
-/* Return the rank of a user below its share of the engine: 0 at the share or above, else 1 + the
- * number of times that its samples could double within the share, with its next request counted. */
+/* Return how far a user is below its share of the engine, counting its next request: 0 at or above the
+ * share, else 1 + the number of times that its samples could double within the share. */
 static int32_t rank_level(const struct fair *f, const struct fair_user *u)
 {
 	int64_t weights = 0, held = u->samples + 1;
@@ -110,8 +110,7 @@ struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
 
 	for (struct fair_user *u = f->busy; u; u = u->next_busy) {
 		r = u->priority * FAIR_LEVELS + rank_level(f, u);
-		/* a full engine must have a request of a lower rank to preempt; otherwise this one
-		 * waits */
+		/* if the engine is full, the request needs one of lower rank to preempt */
 		if (!u->first || (samples >= f->room && r <= lowest) ||
 		    (best && !goes_before(u, best)))
 			continue;

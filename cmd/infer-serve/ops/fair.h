@@ -1,24 +1,23 @@
 /* infer-serve/ops/fair.h - choose the request that an engine runs next.
  *
- * Users, one for each API key, share the engine by weight: the next request is that of the user who
- * has been served the least, counted in tokens divided by the weight (start-time fair queueing,
- * Goyal+ 1996).  A user who was idle is not owed anything for that time.  A user with fewer samples
- * in the engine than its share ranks above those with more, so that the engine may preempt
- * theirs. */
+ * Users, one for each API key, share the engine by weight: the next request is that of the user who has
+ * been served the least, counted in tokens divided by the weight (start-time fair queueing, Goyal+ 1996).
+ * Idle time gives a user no credit. A user with fewer samples in the engine than its share ranks above
+ * those with more, so that the engine may preempt theirs. */
 #ifndef INFER_SERVE_OPS_FAIR_H
 #define INFER_SERVE_OPS_FAIR_H
 #include <stdint.h>
 
 struct fair_user {
 	struct fair_user *next;
-	uint64_t id;                      /* of the key; 0: requests without a key */
+	uint64_t id;                      /* id of the API key; 0: requests without a key */
 	_Atomic int32_t weight, priority; /* 1 ... FAIR_MOST, -FAIR_MOST ... FAIR_MOST */
 	int64_t admitted; /* requests that wait or run; guarded by the server's lock */
-	/* of the thread that steps engines */
+	/* used only by the thread that steps engines */
 	struct fair_user *next_busy;
 	int is_busy;
 	double served;                  /* tokens divided by the weight */
-	int64_t samples;                /* in the engine */
+	int64_t samples;                /* samples in the engine */
 	struct fair_item *first, *last; /* requests that wait */
 };
 enum { FAIR_MOST = 100, FAIR_LEVELS = 8 };
@@ -26,25 +25,25 @@ enum { FAIR_MOST = 100, FAIR_LEVELS = 8 };
 struct fair_item {
 	struct fair_item *next;
 	struct fair_user *user;
-	int32_t samples, rank; /* rank: in the engine; the greatest is computed first */
+	int32_t samples, rank; /* of the request; its priority in the engine, greatest first */
 	uint64_t turn;         /* order of arrival */
-	void *of;              /* the request; not used here */
+	void *of;              /* the request; not used in this file */
 };
 struct fair {
 	struct fair_user *busy; /* users with requests that wait or run */
 	uint64_t turns;         /* requests added so far */
-	int32_t room;           /* sequences of the engine */
+	int32_t room;           /* sequences that the engine computes at once */
 };
 
 /* Add a request that waits; its user, samples and `of` are set. */
 void fair_put(struct fair *f, struct fair_item *i);
-/* Remove the request that runs next, and set its rank.  samples: in the engine now; lowest: their
- * lowest rank.  NULL: none waits, or the engine has no room for it. */
+/* Remove and return the request to run next, with its rank set. samples: number in the engine now;
+ * lowest: lowest rank of those. NULL: no request waits, or the engine has no room. */
 struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest);
 /* Remove a request that waits. */
 void fair_drop(struct fair *f, struct fair_item *i);
 /* Count a request that ran as ended. */
 void fair_end(struct fair *f, struct fair_item *i);
-/* Count tokens that the user was served. */
+/* Add tokens to the user's service. */
 void fair_charge(struct fair_user *u, int64_t tokens);
 #endif

@@ -1,5 +1,5 @@
-/* infer-serve/ops/harden.c - drop privileges that the server does not need.  Without support of the
- * kernel the server runs unrestricted, and -v prints a note. */
+/* infer-serve/ops/harden.c - drop privileges that the server does not need. Without kernel support the
+ * server runs unrestricted, and -v prints a note. */
 #include "infer-serve/ops/harden.h"
 #include "infer-serve/ops/server.h"
 #include "common/model.h"
@@ -29,8 +29,7 @@ static void add_path(struct buf *paths, const char *path)
 		mem_free(copy);
 }
 
-/* Add the folder of a file that is read again, and the folder of the file that its links lead
- * to. */
+/* Add the folder of a file that is read again later, and the folder of its link target. */
 static void add_folder(struct buf *p, const char *file)
 {
 	char *real, *copy;
@@ -49,8 +48,7 @@ static void add_folder(struct buf *p, const char *file)
 	free(real);
 }
 
-/* Add the directory of a model, and the folders that links in it lead to, as in the cache of the
- * hub. */
+/* Add the directory of a model and the folders of the link targets in it (the hub's cache uses links). */
 static void add_directory(struct buf *p, const char *path, DIR *dir)
 {
 	char last[PATH_MAX] = "", real[PATH_MAX], name[PATH_MAX];
@@ -81,7 +79,7 @@ static void add_model(struct buf *p, const char *path)
 	closedir(dir);
 }
 
-/* True if an engine uses a GPU, whose driver opens files and loads programs at any time. */
+/* True if an engine uses a GPU: its driver opens files and loads programs at any time. */
 static int has_gpu(const struct server *s)
 {
 	for (const struct served *m = s->models; m; m = m->next)
@@ -111,7 +109,7 @@ static void free_paths(struct buf *paths)
 
 int harden_files(const struct server *s, infer_error *err)
 {
-	/* counters of the process; time zones, for templates */
+	/* /proc: counters of the process; the others: time zones, for templates */
 	static const char *const always[] = { "/proc", "/etc", "/usr/share/zoneinfo", "/dev/null" };
 	const char *const *at, *const *logged;
 	infer_error why;
@@ -132,7 +130,7 @@ int harden_files(const struct server *s, infer_error *err)
 		add_folder(&p, m->o.api_key_file);
 	}
 	if (s->o->config) {
-		/* read when an engine is opened later */
+		/* needed when a model is loaded later */
 		add_path(&p, "/sys/devices/system");
 		add_path(&p, "/sys/fs/cgroup");
 		add_folder(&p, s->o->config);

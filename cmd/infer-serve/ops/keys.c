@@ -32,7 +32,7 @@ static int add_key(struct keys *k, const char *key, size_t n, infer_error *err)
 	return INFER_OK;
 }
 
-/* Parse `name`N, a whole number from lo to FAIR_MOST.  Returns 0 if the text is something else. */
+/* Parse `name` followed by an integer from lo to FAIR_MOST. Returns 0 if the text is malformed. */
 static int parse_number(int32_t *to, const char *name, int32_t lo, const char *at, size_t n)
 {
 	size_t start = strlen(name);
@@ -54,8 +54,8 @@ static int parse_number(int32_t *to, const char *name, int32_t lo, const char *a
 	return *to >= lo && *to <= FAIR_MOST;
 }
 
-/* Parse group=NAME.  No key contains the space of the text that is hashed, so no key has the digest
- * of a group. */
+/* Parse group=NAME. "group= NAME" is hashed, with a space, which keys cannot contain: so no key has the
+ * digest of a group. */
 static int parse_group(struct key *k, const char *at, size_t n)
 {
 	static const char word[] = "group=", allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -186,7 +186,8 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 
 		for (int b = 0; b < 32; b++)
 			differ |= (unsigned)(k->at[i].digest[b] ^ sent[b]);
-		/* all ones where they are equal, for differ < 256; the last of equal keys counts */
+		/* mask: all ones if the digests are equal (differ is 0 ... 255); the last equal key is
+		 * returned */
 		size_t mask = 0 - (size_t)((differ - 1) >> 31);
 
 		found = (found & ~mask) | ((i + 1) & mask);

@@ -9,27 +9,28 @@
 #include <infer/status.h>
 
 struct key {
-	uint8_t digest[32]; /* SHA-256 of the key, so that comparing takes as long for every key */
-	uint8_t group[32];  /* of "group=" and its name; without one, the same as digest */
+	uint8_t digest[32]; /* SHA-256 of the key; comparing digests takes constant time */
+	/* SHA-256 of "group= NAME"; the same as digest if no group is named */
+	uint8_t group[32];
 	int32_t weight, priority;
-	int is_operator; /* may read what concerns all groups */
+	int is_operator; /* 1: may see requests of all groups */
 };
 struct keys {
 	struct key *at;
 	size_t n;
 };
-/* Read one key per line, followed by weight=N, priority=N, group=NAME and "operator".  Blank lines
- * and lines that begin with # are skipped.
- * INFER_EFORMAT  the file has no key; a key is longer than KEYS_LONGEST or has characters that a
- *                header cannot have; another word follows it.  The message names the line.
+/* Read one key per line, followed by weight=N, priority=N, group=NAME and "operator". Blank lines and
+ * lines that begin with # are skipped.
+ * INFER_EFORMAT  the file has no key; a key is longer than KEYS_LONGEST or has characters that a header
+ *                cannot have; an unknown word follows the key. The message names the line.
  * INFER_EIO INFER_ENOMEM */
 enum { KEYS_LONGEST = 512, KEYS_GROUP = 64, KEYS_FILE = 1 << 20 };
 int keys_read(struct keys *out, const char *path, infer_error *err);
 void keys_fini(struct keys *k);
-/* The number, from 1, of the key with this text; 0: none.  Always compares with all keys. */
+/* Return 1 + the index of the key with this text; 0: none. Always compares with all keys. */
 size_t keys_match(const struct keys *k, const char *key, size_t n);
 
-/* The name of a key, and that of its group: half of the digest, in hexadecimal. */
+/* Write the name of a key, or of its group: half of the digest in hexadecimal. */
 enum { KEYS_NAME = 32 };
 void keys_name(char to[KEYS_NAME + 1], const struct key *k);
 void keys_group(char to[KEYS_NAME + 1], const struct key *k);

@@ -12,7 +12,7 @@ enum { RETRY_S = 5 };
 
 /* ---- finding ---- */
 
-/* Read the name that r gives, into mem; *name NULL: none.  Returns 0 if r was answered with an
+/* Set *name to the model name that r gives, in mem; NULL: none. Returns 0 if r was answered with an
  * error. */
 static int read_name(struct api_request *r, const struct model_query *q, struct arena *mem,
                      const char **name, size_t *n)
@@ -32,7 +32,7 @@ static int read_name(struct api_request *r, const struct model_query *q, struct 
 		return 0;
 	}
 	v = json_get(body, "model");
-	/* other types are refused when the request is read */
+	/* a "model" that is not a string is refused when the request is read */
 	if (!json_is_string(v))
 		return 1;
 	*name = v->s;
@@ -49,7 +49,7 @@ static struct served *default_model(struct server *s)
 	return m;
 }
 
-/* Return what is wrong with the API key of r for m (enum infer_fault_kind). */
+/* Return why the API key of r may not use m (enum infer_fault_kind), or INFER_FAULT_NONE. */
 static int key_fault(const struct api_request *r, const struct served *m)
 {
 	const struct keys *k = m->keys.n ? &m->keys : &r->server->keys;
@@ -183,7 +183,7 @@ int served_find(struct api_request *r, const struct model_query *q)
 
 /* ---- loading ---- */
 
-/* Have the thread that steps engines unload m; its counters are kept.  Caller holds the lock. */
+/* Let the thread that steps engines unload m; save the counters of its engine. Caller holds the lock. */
 static void start_unloading(struct served *m)
 {
 	struct infer_engine_stats e = { 0 };
@@ -216,9 +216,8 @@ static uint64_t sum_memory(struct server *s, const struct served *m, struct serv
 	return sum;
 }
 
-/* Unload idle models until m has room, and count its bytes.
- * INFER_EAGAIN  models that are in use leave too little; INFER_ENOMEM the same, before the server
- *               runs */
+/* Unload idle models until `bytes` fit into the memory limit, and set m->bytes.
+ * INFER_EAGAIN  models in use leave too little; INFER_ENOMEM instead while the server starts */
 static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 {
 	struct server *s = m->server;
@@ -282,7 +281,7 @@ int served_start(struct server *s, infer_error *err)
 	return rc;
 }
 
-/* Load the model of r and give r back to the workers, or answer why that failed. */
+/* Load the model of r and return r to the workers, or answer why loading failed. */
 static void load_for_request(struct api_request *r)
 {
 	struct server *s = r->server;
@@ -383,7 +382,7 @@ void served_unload(struct server *s)
 	while ((m = find_leaving(s))) {
 		if (m->engine)
 			say_note(1, "%s: unloaded", m->name);
-		/* other threads do not use it in this state */
+		/* other threads do not use a model in this state */
 		served_close(m);
 		pthread_mutex_lock(&s->lock);
 		m->samples = 0;

@@ -147,7 +147,7 @@ static void put_label(struct buf *to, const char *text)
 	}
 }
 
-/* Append name{model_name="...", without the end of the labels. */
+/* Append infer_name{model_name="...": further labels and } must follow. */
 static void begin_sample(struct buf *to, const char *name, const char *model)
 {
 	buf_printf(to, "infer_%s{model_name=\"", name);
@@ -155,8 +155,8 @@ static void begin_sample(struct buf *to, const char *name, const char *model)
 	buf_putc(to, '"');
 }
 
-/* A family with one value for each model: the member at offset `at` of struct metrics_now, or of
- * its struct metrics. */
+/* A metric with one value per model, read at offset `at` of struct metrics_now (AT_NOW) or of its struct
+ * metrics. */
 enum at { AT_NOW, AT_METRICS };
 enum as { AS_U64, AS_I64, AS_DOUBLE, AS_INT };
 struct value {
@@ -302,7 +302,7 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 	put_family(to, "otlp_spans_dropped_total", "counter", "Spans that were dropped.");
 	buf_printf(to, "infer_otlp_spans_dropped_total %llu\n",
 	           (unsigned long long)p->spans_dropped);
-	/* the names that all exporters use for these two */
+	/* the standard names of Prometheus for process metrics */
 	buf_printf(to,
 	           "# HELP process_resident_memory_bytes Memory in use, mapped files "
 	           "included.\n# TYPE process_resident_memory_bytes gauge\n"

@@ -7,36 +7,37 @@
 #include <infer/job.h>
 #include "base/buf.h"
 
-/* In seconds; those of tokens and samples are marked. */
+/* Histograms, of seconds unless the comment says tokens or samples. */
 enum metrics_histogram {
-	METRICS_E2E,     /* from the request's head to the end of its answer */
-	METRICS_TTFT,    /* to its first token */
-	METRICS_INTER,   /* from one token of a sample to the next */
-	METRICS_QUEUE,   /* from the request's head until the engine begins with the prompt */
-	METRICS_PREFILL, /* prefill: the prompt is computed */
-	METRICS_DECODE,  /* from the first token to the last */
-	METRICS_PROMPT,
-	/* tokens of the prompt */ METRICS_GENERATION, /* tokens of the answer */
-	METRICS_INFERENCE,                             /* prefill and decode */
-	METRICS_STEP,                                  /* tokens of a step of the engine */
+	METRICS_E2E,        /* from the request's head to the end of its answer */
+	METRICS_TTFT,       /* from the request's head to the first token */
+	METRICS_INTER,      /* from one token of a sample to the next */
+	METRICS_QUEUE,      /* from the request's head until the engine begins with the prompt */
+	METRICS_PREFILL,    /* computing the prompt */
+	METRICS_DECODE,     /* from the first token to the last */
+	METRICS_PROMPT,     /* tokens of the prompt */
+	METRICS_GENERATION, /* tokens of the answer */
+	METRICS_INFERENCE,  /* prefill and decode */
+	METRICS_STEP,       /* tokens of a step of the engine */
 	METRICS_CONSTRAINT, /* computing the allowed tokens of a constrained sample */
 	METRICS_N,          /* samples that a request asks for */
-	METRICS_MAX,        /* tokens that it allows */
+	METRICS_MAX,        /* max_tokens of a request */
 	METRICS_HISTOGRAMS
 };
 enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 64, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
 struct histogram {
-	uint64_t count, bucket[METRICS_BOUNDS]; /* not cumulative */
+	/* bucket[i]: values above bound i - 1 up to bound i */
+	uint64_t count, bucket[METRICS_BOUNDS];
 	double sum;
 };
 struct metrics {
 	struct histogram h[METRICS_HISTOGRAMS];
-	/* of each endpoint; the last row: requests for no endpoint */
+	/* HTTP requests of each endpoint by status; the last row: no such endpoint */
 	uint64_t requests[METRICS_ENDPOINTS][METRICS_STATUSES];
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
 	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
 };
-/* The counters of all engines that a model has had. */
+/* The sums of the counters of all engines that a model has had. */
 struct metrics_engine {
 	uint64_t steps, preemptions, swaps, recomputes, swap_out_bytes, swap_in_bytes;
 };
@@ -45,8 +46,8 @@ struct metrics_now {
 	const struct metrics *of;
 	const char *model;
 	int64_t running, waiting;
-	double kv_used,
-		kv_idle; /* parts of the cache, 0 ... 1: used by sequences; cached prefixes */
+	/* fractions of the cache, 0 ... 1: used by sequences; cached prefixes only */
+	double kv_used, kv_idle;
 	struct metrics_engine engines;
 	uint64_t swap_bytes, bytes;
 	int loaded;
@@ -61,9 +62,9 @@ struct metrics_process {
 void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);
 /* Count an HTTP request.  endpoint: index in the table; -1: none */
 void metrics_request(struct metrics *m, int endpoint, int status);
-/* Count a request, once. */
+/* Record the numbers of samples and tokens that a job asks for. */
 void metrics_job(struct metrics *m, const infer_job *j);
-/* Count a sample that has ended.  first: the first one of its prompt, which is counted once. */
+/* Count a sample that has ended. first: 1 for one sample per prompt, so that prompts are counted once. */
 void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
 /* Add the counters of an engine. */
 void metrics_engine_add(struct metrics_engine *m, const struct infer_engine_stats *s);

@@ -20,8 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* LINE: bytes that a pipe takes atomically.  Spans are sent after SOON_MS, or when there are FULL
- * bytes of them.  TIMEOUT_S: for an answer of the collector.  END_MS: for the last spans, when the
+/* LINE: bytes that a pipe writes atomically. Spans are sent after SOON_MS or when FULL bytes have
+ * arrived. TIMEOUT_S: limit for an answer of the collector. END_MS: limit for the last spans when the
  * server ends. */
 enum { LINE = 4096, SOON_MS = 500, FULL = 256 << 10, TIMEOUT_S = 5, END_MS = 2000 };
 
@@ -59,7 +59,7 @@ static void put_export_request(struct buf *to, const struct buf *text)
 			break;
 		jw_raw(&w, NULL, at, (size_t)(next - at));
 	}
-	for (int i = 0; i < 6; i++) /* from the spans to the root */
+	for (int i = 0; i < 6; i++) /* close the arrays and objects opened above */
 		jw_end(&w);
 }
 
@@ -116,8 +116,7 @@ static void forward_spans(int fd, struct client *c)
 	buf_fini(&text);
 }
 
-/* Run the child: only the end of the pipe ends it, so signals are ignored and other descriptors
- * closed. */
+/* Run the child until the pipe is closed. Signals are ignored and other descriptors are closed. */
 static void __attribute__((noreturn)) run_sender(int fd, const struct client_server *to)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -150,7 +149,7 @@ int otlp_open(struct server *s, infer_error *err)
 
 	if (!s->o->otlp)
 		return INFER_OK;
-	/* refuse a wrong URL before the server starts */
+	/* check the URL before the server starts */
 	int rc = client_open(&c, &to, err);
 
 	client_close(c);
@@ -207,7 +206,7 @@ static void put_str_attribute(struct jwrite *w, const char *key, const char *v)
 	end_attribute(w);
 }
 
-/* In the JSON of OTLP an integer of 64 bits is a string. */
+/* Append a 64-bit integer: a string in OTLP's JSON. */
 static void put_int_attribute(struct jwrite *w, const char *key, int64_t v)
 {
 	char text[24];
@@ -284,7 +283,7 @@ void otlp_note(struct api_request *r, const struct infer_answer *a)
 	jw_end(&w);
 }
 
-/* The value of gen_ai.operation.name for the API format of r. */
+/* Return the value of gen_ai.operation.name for the API format of r. */
 static const char *operation_name(const struct api_request *r)
 {
 	const char *form = infer_api_name(r->format);
@@ -341,7 +340,7 @@ static void put_ids(struct jwrite *w, const struct api_request *r)
 		jw_str(w, "parentSpanId", r->trace.parent_id);
 }
 
-static const char kind[] = "kind"; /* of a span, not of a record */
+static const char kind[] = "kind"; /* key of a span, unlike "kind" of our records */
 
 static void put_span(struct jwrite *w, const struct api_request *r, int status)
 {

@@ -1,9 +1,9 @@
-/* infer-serve/ops/otlp.h - a span for each request that asks a model, with the attributes of
- * OpenTelemetry's conventions for generative AI, sent by OTLP over HTTP as JSON.
+/* infer-serve/ops/otlp.h - send a span for each request to a model, with OpenTelemetry's attributes for
+ * generative AI, by OTLP over HTTP as JSON.
  *
- * A child process sends them, because the server opens no socket once it serves (harden.c), and so
- * that no request waits for a collector.  A span is a line in a pipe; the child ends when the pipe
- * is closed.  A span that does not fit into the pipe is dropped and counted. */
+ * A child process sends the spans: the server itself may open no socket after its start (harden.c), and
+ * no request waits for the collector. A span is a line in a pipe; the child ends when the pipe is closed.
+ * A span that does not fit into the pipe is dropped and counted. */
 #ifndef INFER_SERVE_OPS_OTLP_H
 #define INFER_SERVE_OPS_OTLP_H
 #include <infer/api.h>

@@ -42,9 +42,9 @@ void served_free(struct served *m)
 
 static uint64_t min_bytes(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* Compute the bytes that the engine will need.  A cache whose size is not given fills the model's
- * share of the memory, but has room for at least one whole context if that fits at all.
- * INFER_ENOMEM  it does not fit */
+/* Compute the bytes that the engine will need. Without a given size, the cache fills the model's share of
+ * the memory, but holds at least one whole context if that fits.
+ * INFER_ENOMEM  the model does not fit */
 static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
                        infer_error *err)
 {
@@ -84,9 +84,11 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	eo.log = say_log;
 	eo.max_seqs = SERVE_SEQS;
 	eo.flags |= INFER_ENGINE_EVEN;
-	/* the server limits requests itself; one has up to INFER_JOB_MOST samples */
+	/* high enough never to refuse: the server limits requests, each of up to INFER_JOB_MOST
+	 * samples */
 	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
-	if (room) { /* the sandbox forbids files and calls that a GPU driver needs */
+	/* --config: models open in the sandbox, which forbids files and calls of a GPU driver */
+	if (room) {
 		TRY(engine_keep_cpu(&eo, "--config", err));
 		TRY(plan_memory(m, &eo, &bytes, err));
 		TRY(room(m, bytes, err));
@@ -156,7 +158,7 @@ static int open_reader(struct served *m, infer_error *err)
 	return infer_job_reader_new(&m->own_reader, &jo, err);
 }
 
-/* Name the model by --alias, or as its file does, if the configuration has no name. */
+/* If the configuration has no name, set it to --alias or to the name in the model file. */
 static int set_model_name(struct served *m, infer_error *err)
 {
 	struct infer_str called;
@@ -232,7 +234,7 @@ struct served *served_by_file(struct server *s, const char *path, size_t n)
 	return NULL;
 }
 
-/* The first loaded model from m on.  Caller holds the lock. */
+/* Return the first loaded model from m on. Caller holds the lock. */
 static struct served *first_loaded(struct served *m)
 {
 	while (m && m->state != SERVED_LOADED)

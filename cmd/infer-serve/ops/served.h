@@ -1,13 +1,12 @@
-/* infer-serve/ops/served.h - the models of a server: names, configuration and, while a model is
- * loaded, its engine.
+/* infer-serve/ops/served.h - the models of a server: names, configuration and, while a model is loaded,
+ * its engine.
  *
- * Without --config there is one model, which every name finds and which stays loaded.  With
- * --config the first request that names a model loads it, on a thread of its own (loading.c).  Idle
- * models are unloaded after a while, or when another model needs the memory, by the thread that
- * steps engines.
+ * Without --config there is one model: it matches every name and stays loaded. With --config the first
+ * request that names a model loads it, on a thread of its own (loading.c). Idle models are unloaded after
+ * a while, or when another model needs the memory, by the thread that steps engines.
  *
- * One thread steps all engines in turn.  Each step has all cores, so that models in use share the
- * machine evenly, and no state of an engine needs a lock. */
+ * One thread steps all engines in turn. Each step has all cores, so that models in use share the machine
+ * evenly, and no state of an engine needs a lock. */
 #ifndef INFER_SERVE_OPS_SERVED_H
 #define INFER_SERVE_OPS_SERVED_H
 #include <infer/job.h>
@@ -17,7 +16,7 @@
 #include "infer-serve/ops/metrics.h"
 #include "infer-serve/ops/options.h"
 
-/* sequences of a model that are computed at the same time */
+/* limit for the sequences of a model that are computed at the same time */
 enum { SERVE_SEQS = 32 };
 
 struct server;
@@ -26,80 +25,79 @@ struct api_request;
 /* One sequence of a model, as /slots shows it. */
 struct slot {
 	const struct api_request *of; /* NULL: idle */
-	int32_t index, decoded;       /* sample of the request; its tokens */
+	int32_t index, decoded;       /* index of the sample in the request; tokens generated */
 };
 
 enum served_state {
 	SERVED_UNLOADED,
 	SERVED_LOADING,
 	SERVED_LOADED,
-	SERVED_UNLOADING, /* idle, and about to be unloaded by the thread that steps engines */
+	SERVED_UNLOADING, /* idle; the thread that steps engines unloads it next */
 };
 struct served {
 	struct server *server;
 	/* options of the command line, overridden by those of the configuration; immutable */
 	struct serve_opts o;
-	char *name;              /* in answers; mem_free */
+	char *name;              /* name in answers; mem_free */
 	struct opt_list aliases; /* in mem */
-	/* in mem: its configuration as text; another text means that it changed */
+	/* the configuration as text, compared to detect changes; in mem */
 	const char *config_text;
 	struct arena mem;
-	int loads_at_start; /* load: start */
-	int64_t unload_s;   /* seconds without a request after which it is unloaded; 0: never */
+	int loads_at_start; /* 1: the configuration has "load: start" */
+	int64_t unload_s;   /* seconds without a request until it is unloaded; 0: never */
 
 	/* set by the loader, then immutable until it is unloaded */
-	const char *ref; /* hf:ORG/REPO, if o.model was one and is now its path; else NULL */
+	const char *ref; /* hf:ORG/REPO if o.model was that before it became a path; else NULL */
 	infer_model *model;
 	infer_engine *engine;
 	infer_runner *runner;
 	struct sampling sampling;
 	struct chat chat;
 	infer_job_reader *reader;
-	/* for requests of infer-run, read with its defaults and only the model's own template */
+	/* reads requests of infer-run, with its defaults and only the model's own chat template */
 	infer_job_reader *own_reader;
 	int has_own_chat; /* the model has a chat template */
 
 	/* guarded by the server's lock */
 	struct served *next;
 	enum served_state state;
-	int64_t refs;       /* requests whose model it is */
-	int retired;        /* not in the configuration any more */
-	struct keys keys;   /* API keys that may use it; n 0: those of the server */
+	int64_t refs;       /* requests that use this model */
+	int retired;        /* 1: not in the configuration any more */
+	struct keys keys;   /* API keys that may use the model; n 0: those of the server */
 	uint64_t bytes;     /* weights, cache and workspace; 0: not loaded */
 	int64_t ended_ns;   /* when the latest request ended */
 	int64_t n_admitted; /* requests that count against max-queue */
-	int64_t samples;    /* in the engine, as of its latest step */
+	int64_t samples;    /* samples in the engine after its latest step */
 	int64_t n_tasks;    /* requests in the engine */
 	int64_t service_ns; /* running mean of the time that a request spends in the engine */
 	struct slot slots[SERVE_SEQS];
 	struct metrics metrics;
-	struct metrics_engine engines; /* counters of engines that it had before */
-	struct fair_user *users;       /* one for each user of the server that used it */
-	_Atomic int failed;            /* the model's file was changed */
+	struct metrics_engine engines; /* sums of the counters of its earlier engines */
+	struct fair_user *users;       /* one for each user of the server that used this model */
+	_Atomic int failed;            /* 1: the model's file was changed */
 
-	/* of the thread that steps engines */
-	struct api_request *running; /* by next */
+	/* used only by the thread that steps engines */
+	struct api_request *running; /* running requests, linked by next */
 	struct fair fair;            /* requests that wait for the engine */
 };
 
 /* served.c */
 /* Create a model that is not loaded; *o is copied.  NULL: no memory */
 struct served *served_new(struct server *s, const struct serve_opts *o);
-void served_free(struct served *m); /* its engine, too */
-/* Open the model, its engine and its readers.  room, unless NULL: called with the bytes that they
- * need, before the engine is opened; its error is returned.  On failure m stays unloaded.
- * Errors of the library. */
+void served_free(struct served *m); /* frees the engine, too */
+/* Open the model, its engine and its readers. room: if not NULL, called with the bytes needed before the
+ * engine is opened; its error is returned. On failure m stays unloaded. Errors of the library. */
 typedef int served_room_fn(struct served *m, uint64_t bytes, infer_error *err);
 int served_open(struct served *m, served_room_fn *room, infer_error *err);
 /* Close the engine and the model. */
 void served_close(struct served *m);
 
-/* The model with this name or alias, n bytes; NULL: none.  Caller holds the lock. */
+/* Return the model with this name or alias of n bytes; NULL: none. Caller holds the lock. */
 struct served *served_by_name(struct server *s, const char *name, size_t n);
-/* The model of this file, named with or without its folder, or by its hub reference; NULL: none.
+/* Return the model whose file has this name, with or without folder, or this hub reference; NULL: none.
  * Caller holds the lock. */
 struct served *served_by_file(struct server *s, const char *path, size_t n);
-/* The first loaded model, and the next one; NULL: none.  Under no lock. */
+/* The first loaded model, and the next one; NULL: none. Caller holds no lock. */
 struct served *served_first(struct server *s);
 struct served *served_next(struct served *m);
 
@@ -108,25 +106,26 @@ struct served *served_next(struct served *m);
 struct model_query {
 	const char *name;       /* NULL: not given */
 	const struct buf *body; /* JSON whose member "model" names it, instead; NULL: none */
-	int by_file;            /* the name of its file will do */
+	int by_file;            /* 1: the name of the model's file is accepted, too */
 };
-/* Find the model that r names, and have it loaded.  1: r->model is ready.  0: r was answered and is
- * done, or r->owner->run is called again when the model is loaded.  Under no lock. */
+/* Find the model that r names, and load it if needed. Returns 1 if r->model is ready. Returns 0 if r was
+ * answered and is done, or if r->owner->run will be called again after the model was loaded. Caller holds
+ * no lock. */
 int served_find(struct api_request *r, const struct model_query *q);
 /* Load models for requests until the server stops.  Returns NULL. */
 void *loader_thread(void *server);
-/* Start to unload models that were idle for too long, were removed from the configuration, or whose
- * file was changed.  Under no lock. */
+/* Start to unload models that were idle for too long, were removed from the configuration, or whose file
+ * was changed. Caller holds no lock. */
 void served_unload_idle(struct server *s);
-/* Unload the models that are SERVED_UNLOADING.  Called by the thread that steps engines, under no
+/* Unload the models that are SERVED_UNLOADING. Called by the thread that steps engines, while holding no
  * lock. */
 void served_unload(struct server *s);
-/* Load the models with "load: start".  Under no lock.
+/* Load the models with "load: start". Caller holds no lock.
  * Errors of served_open. */
 int served_start(struct server *s, infer_error *err);
 /* config.c */
-/* Read --config and replace the models by those that it names.  Models that are configured by the
- * same text as before stay loaded.  On failure nothing changes.  Under no lock.
+/* Read --config and replace the models by those of the file. Models whose configuration has not changed
+ * stay loaded. On failure nothing changes. Caller holds no lock.
  * INFER_EFORMAT  with line and column; INFER_EUNSUP INFER_EIO INFER_ENOMEM, and errors of
  * loading */
 int served_configure(struct server *s, infer_error *err);

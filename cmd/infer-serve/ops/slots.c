@@ -1,4 +1,4 @@
-/* infer-serve/ops/slots.c - which samples are computed, for /slots. */
+/* infer-serve/ops/slots.c - the samples being computed, for /slots. */
 #include "infer-serve/ops/slots.h"
 #include "infer-serve/ops/server.h"
 
@@ -17,10 +17,10 @@ void slots_count(const struct api_request *r, int32_t index, int32_t tokens)
 		if (!l->of && !idle)
 			idle = l;
 	}
-	/* the one that the request asks for, if nobody has it */
+	/* use the slot that the request asks for, if it is idle */
 	if (want >= 0 && !index && !r->model->slots[want].of)
 		idle = &r->model->slots[want];
-	/* there are more samples than sequences: some wait for others */
+	/* without an idle slot the sample is not shown: it waits for other samples */
 	if (idle)
 		*idle = (struct slot){ .of = r, .index = index, .decoded = tokens };
 }

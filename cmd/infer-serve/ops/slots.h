@@ -1,11 +1,11 @@
-/* infer-serve/ops/slots.h - which samples are computed, for /slots.  The caller holds the lock. */
+/* infer-serve/ops/slots.h - the samples being computed, for /slots. The caller holds the lock. */
 #ifndef INFER_SERVE_OPS_SLOTS_H
 #define INFER_SERVE_OPS_SLOTS_H
 #include <stdint.h>
 
 struct api_request;
 
-/* Count tokens of a sample of r, and give it a slot if it has none and one is idle. */
+/* Add tokens to the slot of a sample of r. A sample without a slot gets an idle one, if any. */
 void slots_count(const struct api_request *r, int32_t index, int32_t tokens);
 /* Free the slot of one sample of r, or of all. */
 void slots_free(const struct api_request *r, int32_t index);

@@ -14,7 +14,7 @@
 
 static const char fingerprint[] = "b" INFER_VERSION;
 
-/* Set the deadline of r: the earlier of those in the head and in the body. */
+/* Set the deadline of r from the smaller timeout of its head and body. */
 static void set_deadline(struct api_request *r)
 {
 	double s = r->gen.job->timeout_s;
@@ -54,7 +54,7 @@ void stepper_put(struct api_request *r)
 
 /* ---- ending requests ---- */
 
-/* Cancel what runs of r, and release it. */
+/* Cancel the task of r and release r. */
 static void remove_running(struct api_request *r)
 {
 	struct server *s = r->server;
@@ -66,7 +66,7 @@ static void remove_running(struct api_request *r)
 	if (*at)
 		*at = r->next;
 	pthread_mutex_lock(&s->lock);
-	slots_free_all(r); /* /slots reads the task that is freed next */
+	slots_free_all(r); /* before the task is freed, which /slots reads */
 	pthread_mutex_unlock(&s->lock);
 	infer_task_free(r->gen.task);
 	r->gen.task = NULL;
@@ -77,7 +77,7 @@ static void remove_running(struct api_request *r)
 	api_done(r);
 }
 
-/* Deliver the events in the writer. */
+/* Deliver the events that were written to s->writer. */
 static void stream_written(struct api_request *r, int rc, int ended)
 {
 	struct buf *b = &r->server->scratch;
@@ -89,7 +89,7 @@ static void stream_written(struct api_request *r, int rc, int ended)
 	r->owner->stream(r, b, ended);
 }
 
-/* Deliver an error: as a status, or as an event if the stream has begun. */
+/* Deliver an error as an HTTP status, or as an event if the stream has begun. */
 static void deliver_fault(struct api_request *r, const struct infer_fault *f)
 {
 	struct server *s = r->server;
@@ -150,7 +150,7 @@ static struct infer_answer answer_of(const struct api_request *r)
 	return a;
 }
 
-/* True if the model's file was changed, so that its answers are not valid; sets *f. */
+/* True if the model's file was changed, which makes answers invalid; sets *f. */
 static int is_changed(struct served *m, struct infer_fault *f)
 {
 	*f = (struct infer_fault){ .kind = INFER_FAULT_SERVER };
@@ -180,7 +180,7 @@ static void deliver_end(struct api_request *r, const struct infer_answer *a)
 	}
 }
 
-/* Deliver the result of a task whose samples have all ended, and forget r. */
+/* Deliver the result of a task whose samples have all ended, and release r. */
 static void end_request(struct api_request *r)
 {
 	struct server *s = r->server;
@@ -319,7 +319,7 @@ static void start_job(struct api_request *r)
 	}
 }
 
-/* End a request that waits; f: the error to deliver, or NULL. */
+/* End a request that waits for the engine. f: the error to deliver, or NULL. */
 static void remove_waiting(struct api_request *r, const struct infer_fault *f)
 {
 	fair_drop(&r->model->fair, &r->gen.turn);
@@ -408,8 +408,8 @@ static int has_work(struct server *s)
 	return some;
 }
 
-/* Wait for work, and queue the requests of the inbox by user.  *over: the thread ends; *cut:
- * requests end. */
+/* Wait for work and queue the requests of the inbox by user. *over: 1 if the thread must end; *cut: 1 if
+ * all requests must end. */
 static void wait_for_work(struct server *s, int *over, int *cut)
 {
 	struct api_request *next;

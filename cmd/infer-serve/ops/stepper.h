@@ -5,7 +5,7 @@ struct api_request;
 
 /* Run until s->stop is STOP_ALL.  Returns NULL. */
 void *stepper_thread(void *server);
-/* Run r->gen.job, which is owned from now on.  Calls r->owner->answer, stream or fault, and at the
- * end r->owner->done.  Under no lock. */
+/* Take ownership of r->gen.job and run it. Calls r->owner->answer, stream or fault, and at the end
+ * r->owner->done. Caller holds no lock. */
 void stepper_put(struct api_request *r);
 #endif

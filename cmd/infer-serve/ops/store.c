@@ -1,4 +1,4 @@
-/* infer-serve/ops/store.c - a directory of files that appear whole or not at all. */
+/* infer-serve/ops/store.c - a directory of files that are created atomically. */
 #include "infer-serve/ops/store.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -63,11 +63,11 @@ int store_is_name(const char *name, const char *prefix)
 
 static int sync_dir(const struct store *s, infer_error *err)
 {
-	/* EINVAL: the file system does not support it */
+	/* EINVAL: the file system cannot sync directories */
 	return fsync(s->dir) && errno != EINVAL ? set_errno_error(s, ".", err) : INFER_OK;
 }
 
-/* Copy a name without this suffix to stem.  Returns 0 if it does not end with it. */
+/* Copy a name without this suffix to stem. Returns 0 if the name has another suffix. */
 static int strip_suffix(const char *name, const char *suffix, char stem[STORE_NAME])
 {
 	size_t n = strlen(name), k = strlen(suffix);

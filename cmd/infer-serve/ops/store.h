@@ -1,11 +1,10 @@
-/* infer-serve/ops/store.h - a directory of files that appear whole or not at all.
+/* infer-serve/ops/store.h - a directory of files that are created atomically.
  *
- * Names are a prefix and 32 hexadecimal digits, never the choice of a client.  NAME holds the
- * contents of a file, NAME.json its description.  A file exists if its contents do.  The directory
- * belongs to one server at a time.
+ * A name is a prefix and 32 hexadecimal digits, never chosen by a client. NAME holds the contents of a
+ * file, NAME.json its description. A file exists if NAME exists. One server at a time uses the directory.
  *
- * Functions that write fail with INFER_EAGAIN if the disk is full or a quota is used up, with
- * INFER_EIO for another error of the disk.  Shared: any thread may call them. */
+ * Functions that write fail with INFER_EAGAIN if the disk is full or a quota is used up, with INFER_EIO
+ * for another error of the disk. Shared: any thread may call them. */
 #ifndef INFER_SERVE_OPS_STORE_H
 #define INFER_SERVE_OPS_STORE_H
 #include <stdint.h>
@@ -21,17 +20,17 @@ struct store {
 	uint64_t salt;
 };
 
-/* Open the directory, or create it, and remove files that were not complete when a server stopped.
+/* Open the directory, or create it, and remove incomplete files of an earlier server.
  * path: borrowed.
- * INFER_EIO  also if another server has it */
+ * INFER_EIO  also if another server uses it */
 int store_open(struct store *s, const char *path, infer_error *err);
 void store_close(struct store *s);
 
 /* Make a new name. */
 void store_name(struct store *s, char name[STORE_NAME], const char *prefix);
-/* Make the name that belongs to a text: the same one for the same text. */
+/* Make a name from a text: equal texts have equal names. */
 void store_name_of(char name[STORE_NAME], const char *prefix, const char *text);
-/* True if it has the form of a name with this prefix. */
+/* True if `name` has the form of a name with this prefix. */
 int store_is_name(const char *name, const char *prefix);
 
 /* Open a file for reading, or for appending (it is created).  Returns the descriptor; -1: error, or
@@ -45,18 +44,18 @@ int64_t store_bytes(const struct store *s, const char *name);
 int store_begin(struct store *s, char name[STORE_NAME], infer_error *err);
 int store_keep(const struct store *s, int fd, const char *from, const char *to, infer_error *err);
 void store_drop(const struct store *s, int fd, const char *name);
-/* Write a whole small file atomically, replacing one of that name; store_get appends one to *to. */
+/* Write a whole small file atomically, replacing an old one; store_get appends its contents to *to. */
 int store_put(struct store *s, const char *name, const char *at, size_t n, infer_error *err);
 int store_get(const struct store *s, const char *name, struct buf *to, infer_error *err);
 int store_rename(const struct store *s, const char *from, const char *to, infer_error *err);
 /* Returns 0, or -1 with errno. */
 int store_remove(const struct store *s, const char *name);
-/* Call fn with each name that has this prefix and no suffix, in no order, until it returns another
- * value than 0, which is returned. */
+/* Call fn for each name with this prefix and no suffix, in any order, until it returns nonzero. Returns
+ * that value, or 0. */
 int store_each(const struct store *s, const char *prefix, int (*fn)(void *user, const char *name),
                void *user);
 /* Write all n bytes.  what: for messages. */
 int store_write(int fd, const char *at, size_t n, const char *what, infer_error *err);
-/* Set the error of errno: `what` could not be written.  Returns its code. */
+/* Set *err from errno: `what` could not be written. Returns err->code. */
 int store_fault(const char *what, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* infer-serve/ops/tenant.c - what separates requests with keys of different groups. */
+/* infer-serve/ops/tenant.c - isolate requests with keys of different groups. */
 #include "infer-serve/ops/tenant.h"
 #include "infer-serve/ops/server.h"
 

@@ -1,5 +1,5 @@
-/* infer-serve/ops/work.c - the workers: they read requests, so that neither connections nor the
- * engines wait while a long prompt is parsed. */
+/* infer-serve/ops/work.c - the workers, which read requests: connections and engines do not wait while a
+ * long prompt is parsed. */
 #include "infer-serve/ops/server.h"
 
 void work_add(struct work_queue *q, struct api_request *r)

@@ -7,8 +7,9 @@ struct api_request;
 struct server;
 
 struct work_queue {
-	pthread_cond_t some;              /* the queue is not empty, or the server stops */
-	struct api_request *first, *last; /* by next */
+	/* signalled when the queue is not empty, or the server stops */
+	pthread_cond_t some;
+	struct api_request *first, *last; /* linked by next */
 };
 enum { WORKERS = 2 };
 /* Run a worker until the server stops.  Returns NULL. */
