@@ -49,7 +49,7 @@ static void put_added(struct spm *s, int64_t id, struct spm_piece x)
 	s->piece[id] = x;
 }
 
-/* added_tokens.json: {"text": id} */
+/* Read added_tokens.json: {"text": id}. */
 static int add_listed(struct hf_dir *d, struct spm *s, infer_error *err)
 {
 	const struct json *all;
@@ -71,7 +71,7 @@ static int add_listed(struct hf_dir *d, struct spm *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* Return the id that a key of added_tokens_decoder spells, or -1. */
+/* Parse the id in a key of added_tokens_decoder; -1: not an id. */
 static int64_t parse_token_id(const struct json *v)
 {
 	int64_t id = 0;
@@ -134,7 +134,7 @@ static int has_text(const struct spm *s, int64_t id, const struct json *text)
 }
 
 /* Add added_tokens of tokenizer.json that are not pieces, unless tokenizer_config.json lists added
- * tokens.  The public converter reads them for Phi-3 alone, and there for all tokens. */
+ * tokens.  For Phi-3, add all in any case, as the public converter does. */
 static int add_json(struct hf_dir *d, struct spm *s, struct edges *e, infer_error *err)
 {
 	int is_phi3 = !strcmp(d->arch->gguf, "phi3"),
@@ -179,7 +179,8 @@ static int put_edges(struct hf_dir *d, const struct edges *e, infer_error *err)
 	return INFER_OK;
 }
 
-/* added_tokens_decoder of tokenizer_config.json: {"id": {"content": text, "special": bool, ...}} */
+/* Read added_tokens_decoder of tokenizer_config.json: {"id": {"content": text, "special": bool,
+ * ...}}. */
 static int add_decoded(struct hf_dir *d, struct spm *s, struct edges *e, infer_error *err)
 {
 	const struct json *all = json_get(d->tokenizer_config, "added_tokens_decoder");

@@ -10,7 +10,7 @@
 
 enum { CARD_MAX_BYTES = 64 << 10, VALUE_MAX_BYTES = 128 };
 
-/* Remove the first line from *s and return it without its end. */
+/* Remove the first line from *s and return it without the newline. */
 static struct infer_str next_line(struct infer_str *s)
 {
 	const char *end = s->len ? memchr(s->at, '\n', s->len) : NULL;
@@ -30,8 +30,8 @@ static int equals_text(struct infer_str s, const char *text)
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
 
-/* Return a plain or quoted scalar on one line, without its comment; empty if it has another
- * form. */
+/* Return a plain or quoted scalar on one line, without its comment; empty if s is not such a
+ * scalar. */
 static struct infer_str parse_scalar(struct infer_str s)
 {
 	static const struct infer_str none = { "", 0 };

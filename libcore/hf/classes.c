@@ -1,12 +1,12 @@
-/* hf/classes.c - find the architecture of a checkpoint's class and the part of config.json for the text model, and add
- * the defaults of the class for missing members. */
+/* hf/classes.c - find the architecture of a checkpoint and the part of config.json for the text
+ * model, and add the class's defaults for missing members. */
 #include "hf/keys.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-/* Class names in published checkpoints, and the names that transformers has for them. */
+/* Class names in published checkpoints, and their names in transformers. */
 static const struct {
 	const char *name, *class_name;
 } aliases[] = {
@@ -91,7 +91,7 @@ static int is_one_of(const char *const *names, size_t count, const char *at, siz
 	return 0;
 }
 
-/* True if `names` ("a|rope.b") has the name. */
+/* True if the list `names` ("a|rope.b") contains the name at[0 .. n). */
 static int list_has_name(const char *names, const char *at, size_t n)
 {
 	for (; names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL) {
@@ -158,7 +158,7 @@ static struct json parse_default(const char *text, size_t n)
 	return v;
 }
 
-/* Append layer_types made from full_attn_idxs, which older LFM 2 configs have instead. */
+/* Append layer_types, derived from full_attn_idxs of older LFM 2 configs. */
 static void append_kinds(struct hf_dir *d, struct json *all, const struct json *text)
 {
 	static const char name[] = "layer_types";
@@ -218,7 +218,7 @@ static const struct wrapper *find_wrapper(const struct json *name, const struct 
 	return NULL;
 }
 
-/* True if a text model reads the member. */
+/* True if v is a member that a text model reads. */
 static int is_of_text(const struct json *v)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++)

@@ -8,8 +8,7 @@
 
 static const char weight[] = "linear.weight";
 
-/* Check the config of a dense layer: no bias and no activation, the only form that families
- * support. */
+/* Check that a dense layer has no bias and no activation; others are not supported. */
 static int check_config(struct hf_dir *d, const char *folder, infer_error *err)
 {
 	static const char identity[] = "torch.nn.modules.linear.Identity";
@@ -35,7 +34,7 @@ static int check_config(struct hf_dir *d, const char *folder, infer_error *err)
 	return INFER_OK;
 }
 
-/* Write the keys of its two sizes. */
+/* Write the keys of the layer's two sizes. */
 static void put_sizes(struct hf_dir *d, int i, const struct safetensors_tensor *t)
 {
 	char key[128];

@@ -1,4 +1,4 @@
-/* hf/dir.c - the directory as a model file: its text files, then its keys, then its tensors. */
+/* hf/dir.c - open a directory as a model file: read its text files, then set keys and tensors. */
 #include "base/err.h"
 #include "base/jread.h"
 #include "file/gguf.h"
@@ -54,7 +54,7 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
 	*t = (struct hf_text){ .name = name };
 	if (!path)
 		return hf_nomem(d, err);
-	/* a dangling link is an error, not a missing file */
+	/* lstat: a dangling link is an error, not a missing file */
 	if (lstat(path, &st) && (errno == ENOENT || errno == ENOTDIR))
 		return INFER_OK;
 	TRY(file_add_shard(d->f, path, err));
@@ -131,7 +131,7 @@ static int compare_file_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Append the names in an open folder to *at, which has room for *cap. */
+/* Append the names in an open folder to *at, whose capacity is *cap. */
 static int read_names(struct hf_dir *d, DIR *folder, const char ***at, int *n, infer_error *err)
 {
 	const struct dirent *e;
@@ -231,8 +231,8 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read the text files.  Their order is that of the shards, and the id of the model depends on
- * it. */
+/* Read the text files.  Do not change their order: it is that of the shards, and the model's id
+ * depends on it. */
 static int read_texts(struct hf_dir *d, infer_error *err)
 {
 	struct hf_text config, generation, tokenizer_config;
@@ -275,7 +275,7 @@ static int read_texts(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Fail for a vocabulary in a form that is not read.  INFER_OK: there is none. */
+/* Fail if there is a vocabulary in an unsupported format; otherwise return INFER_OK. */
 static int refuse_vocabulary(struct hf_dir *d, infer_error *err)
 {
 	static const char *const forms[] = { "vocab.json",     "vocab.txt",
@@ -300,7 +300,7 @@ static int refuse_vocabulary(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read the vocabulary.  Without a file of one the model has none, like a GGUF file without one. */
+/* Read the vocabulary.  Without a vocabulary file the model has no vocabulary. */
 static int read_vocabulary(struct hf_dir *d, infer_error *err)
 {
 	if (hf_sentencepiece_first(d))
@@ -343,7 +343,7 @@ static int read_directory(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Free what is needed only while the directory is opened. */
+/* Free the memory that only the opening needs. */
 static void drop_brief(struct hf_dir *d)
 {
 	gguf_write_free(d->keys);

@@ -1,4 +1,4 @@
-/* hf/form.c - decide if the keys of GGUF alone can represent a tokenizer.json. */
+/* hf/form.c - decide if GGUF's own keys can represent a tokenizer.json. */
 #include "hf/vocab.h"
 #include "tok/pretok.h"
 
@@ -7,7 +7,7 @@
 /* The regular expressions that split a text, applied one after the other. */
 struct stages {
 	struct infer_str at[PRETOK_STAGES];
-	int n, bad; /* bad: a step has another form */
+	int n, bad; /* bad: a step is not such an expression */
 };
 
 static int has_kind(const struct json *o, const char *member, enum json_kind kind)
@@ -23,7 +23,7 @@ static void add_stage(struct stages *s, const char *pattern, size_t n)
 		s->at[s->n++] = (struct infer_str){ pattern, n };
 }
 
-/* Add the stage of a pre-tokenizer before the last. */
+/* Add the stage of any pre-tokenizer but the last. */
 static void add_step(struct stages *s, const struct json *o)
 {
 	const struct json *type = json_get(o, "type"),
@@ -90,7 +90,7 @@ static int added_plain(const struct hf_vocab *v)
 		const struct hf_added *a = &v->added[i];
 		if (a->flags & (HF_LSTRIP | HF_RSTRIP | HF_WORD))
 			return 0;
-		/* GGUF stores a space for U+2581 */
+		/* in GGUF, U+2581 in the text becomes a space */
 		if (memmem(a->content.at, a->content.len, "\xe2\x96\x81", 3) ||
 		    (v->norm && a->flags & HF_NORMALIZED))
 			return 0;

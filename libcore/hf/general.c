@@ -1,5 +1,5 @@
-/* hf/general.c - keys that belong neither to the architecture nor to the vocabulary: the name, the
- * type of the weights, and the sampling that generation_config.json recommends. */
+/* hf/general.c - the keys general.*: name, weight type, and sampling defaults from
+ * generation_config.json. */
 #include "base/err.h"
 #include "hf/packed.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sampling that generation_config.json recommends. */
+/* Write the sampling defaults from generation_config.json. */
 static int put_sampling(struct hf_dir *d, infer_error *err)
 {
 	static const struct {
@@ -100,7 +100,7 @@ static int is_version(const char *s, size_t n)
 	return i == n && s[n - 1] != '.';
 }
 
-/* True if there are letters and all are lower case. */
+/* True if s has letters, all in lower case. */
 static int is_lower(const char *s, size_t n)
 {
 	int small = 0;
@@ -157,8 +157,8 @@ static const char *name_in_path(char *path)
 	return last + 1;
 }
 
-/* Append the title of _name_or_path if it is the name of a model and not a path, else of the
- * directory's name. */
+/* Append the title of _name_or_path if that is a name and not a path, else of the directory's
+ * name. */
 static void find_name(struct hf_dir *d, struct buf *b)
 {
 	const struct json *v = json_get(d->config, "_name_or_path");

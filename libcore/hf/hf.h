@@ -1,13 +1,13 @@
-/* hf/hf.h (private) - open a directory of a Hugging Face checkpoint as the GGUF file that the
- * public converter would make of it: metadata under GGUF's keys, tensors under GGUF's names and in
- * GGUF's order.  So all other modules read one kind of file, and a directory and its conversion
- * have the same digests.  format_hf (dir.c) is the row of file/format_list.h.
+/* hf/hf.h (private) - open the directory of a Hugging Face checkpoint as the GGUF file that the
+ * public converter would write: with GGUF's keys, tensor names and tensor order.  So other modules
+ * read one kind of file, and a directory and its conversion have the same digests.  format_hf
+ * (dir.c) is the row of file/format_list.h.
  *
- *   dir.c          the files and their order;  refuse.c  directories of other kinds
+ *   dir.c          the files and their order;  refuse.c  unsupported directories
  *   file/safetensors.h   the tensors of a shard
  *   keys.c         config.json to keys of the architecture
  *   packed.h       quantised weights;  quant.c  their configuration
- *   tensors.c      tensors by the rows of arch/: used in place, or copied if a row transforms them
+ *   tensors.c      tensors, by the tables of arch/: used in place, or copied if they must change
  *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
  *   special.c      special tokens;  post.c  the post-processor;  template.c  chat templates
  *   general.c      general.*, generation_config.json;  card.c  README.md
@@ -23,14 +23,14 @@
 #include "file/gguf_write.h"
 #include "file/safetensors.h"
 
-/* A text file of the directory, mapped.  at is NULL if the file is missing. */
+/* A mapped text file of the directory; at is NULL if the file is missing. */
 struct hf_text {
 	const char *name; /* "tokenizer.json" */
 	const char *at;   /* not NUL-terminated */
 	size_t n;
 };
 
-/* A tensor that is made from config.json. */
+/* A tensor [n] computed from config.json. */
 struct hf_made {
 	const char *name; /* name in GGUF */
 	const float *at;
@@ -49,7 +49,7 @@ enum { HF_DENSE = 2 };
 /* A directory that is being opened.  Members are valid until it is closed, except those in
  * `brief`. */
 struct hf_dir {
-	struct infer_file *f; /* its shards: the texts, then the safetensors files */
+	struct infer_file *f; /* shards: the text files, then the safetensors files */
 	const char *path;
 	struct arena arena; /* freed when the directory is closed */
 	struct arena brief; /* freed at the end of the opening */
@@ -59,26 +59,24 @@ struct hf_dir {
 		added_tokens; /* special_tokens_map.json, added_tokens.json */
 	uint32_t
 		unknown; /* 1 + the id of the unknown token in a unigram tokenizer.model; 0: none */
-	struct hf_text added,
-		post_processor;         /* these members of tokenizer.json: JSON texts, or {NULL} */
-	struct hf_text vocab, merges;   /* vocab.json, vocab.txt; merges.txt */
-	struct hf_text template;        /* chat_template.jinja */
-	struct hf_text template_json;   /* chat_template.json */
-	struct hf_text *more_templates; /* additional_chat_templates/NAME.jinja */
+	struct hf_text added, post_processor; /* JSON texts of these members of tokenizer.json */
+	struct hf_text vocab, merges;         /* vocab.json, vocab.txt; merges.txt */
+	struct hf_text template;              /* chat_template.jinja */
+	struct hf_text template_json;         /* chat_template.json */
+	struct hf_text *more_templates;       /* additional_chat_templates/NAME.jinja */
 	int n_more;
 	struct hf_text
 		quants[3];     /* quantize_config.json, quant_config.json, hf_quant_config.json */
 	struct hf_quant quant; /* set by hf_quant_find; in `brief` */
-	const struct json
-		*text_config; /* the part of config that describes the text model; else config */
+	const struct json *text_config; /* text model's part of config, or all */
 	const struct arch *arch;
-	const struct arch_hparam *hparam; /* the parameters that the keys mean; in `brief` */
+	const struct arch_hparam *hparam; /* parameters of `keys`; in `brief` */
 	struct safetensors raw;           /* all tensors of all shards, by their own names */
 	struct gguf_write *keys;          /* metadata written so far, in the order of the file */
-	uint64_t private_bytes;           /* of tensors that were copied */
-	void *copies; /* [copies_bytes] of os_reserve: those tensors; NULL: there are none */
+	uint64_t private_bytes;           /* bytes of copied tensors */
+	void *copies; /* [copies_bytes] the copied tensors, from os_reserve; NULL: none */
 	size_t copies_bytes;
-	struct hf_made made[3]; /* set by hf_keys; the first tensors of the file */
+	struct hf_made made[3]; /* set by hf_keys; come first in the file */
 	int n_made;
 	struct safetensors dense[HF_DENSE]; /* set by hf_dense */
 	int n_dense;
@@ -109,26 +107,27 @@ int hf_nomem(const struct hf_dir *d, infer_error *err); /* INFER_ENOMEM: "DIR: o
  * in GGUF's order, 64.0 MiB copied". */
 int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* refuse.c: fail if the directory, or its config.json, is of a kind that is not supported.  The
- * message names it and what to do.
+/* refuse.c: fail for an unsupported kind of directory or config.json.  The message names the kind
+ * and what to do.
  * INFER_EUNSUP */
 int hf_refuse_other(struct hf_dir *d, infer_error *err); /* call it before config.json is read */
-/* Fail for a quantisation method without a row in packing_list.h; method NULL: an unknown one. */
+/* Fail for a quantisation method without a row in packing_list.h; q->method NULL: unknown
+ * method. */
 int hf_refuse_method(const struct hf_dir *d, const struct hf_quant *q, infer_error *err);
 /* shards.c: map the safetensors files and read their tables into d->raw.
- * INFER_EFORMAT: the index does not fit the files; INFER_EIO: a file of it is missing */
+ * INFER_EFORMAT: the index contradicts the files; INFER_EIO: a file in the index is missing */
 int hf_shards(struct hf_dir *d, infer_error *err);
 
 /* keys.c: set d->arch and write every key of the architecture.
  * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT; INFER_ENOMEM */
 int hf_keys(struct hf_dir *d, infer_error *err);
 /* tensors.c: add every tensor of the architecture to d->f.  Copies are in d->copies.
- * INFER_EFORMAT: missing, or of a wrong shape or type; INFER_EUNSUP: a tensor that nothing reads;
- * INFER_ENOMEM */
+ * INFER_EFORMAT: a tensor is missing, or has a wrong shape or type; INFER_EUNSUP: a tensor is not
+ * used; INFER_ENOMEM */
 int hf_tensors(struct hf_dir *d, infer_error *err);
-/* dense.c: read a dense layer of sentence-transformers after the model, in its folder.  hf_keys
- * calls it in the order of modules.json, after d->arch is set; hf_tensors adds the tensor.
- * INFER_EUNSUP: a layer that no architecture has, or too many of them; INFER_EFORMAT; INFER_EIO;
+/* dense.c: read a dense layer of sentence-transformers from its folder.  hf_keys calls it in
+ * the order of modules.json, after d->arch is set; hf_tensors adds the tensor.
+ * INFER_EUNSUP: the architecture has no such layer, or too many layers; INFER_EFORMAT; INFER_EIO;
  * INFER_ENOMEM */
 int hf_dense(struct hf_dir *d, const char *folder, infer_error *err);
 /* tokenizer.c, sentencepiece.c: write the keys tokenizer.ggml.* of the vocabulary, from
@@ -139,11 +138,10 @@ int hf_sentencepiece(struct hf_dir *d, infer_error *err);
 /* True if the vocabulary is read from tokenizer.model even if there is a tokenizer.json: the public
  * converter does so for the families that were published with it. */
 int hf_sentencepiece_first(const struct hf_dir *d);
-/* Set *n to the number of tokens: vocab_size of the config, or else `count`, that of the tokenizer.
- * INFER_EFORMAT: no tensor has a row for each token; INFER_EUNSUP: 0, or too many */
+/* Set *n to the number of tokens: vocab_size of the config, else `count`, the tokenizer's.
+ * INFER_EFORMAT: no tensor has a row for each token; INFER_EUNSUP: *n is 0 or too large */
 int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_error *err);
-/* True if the text of an added token looks like a control token's, for entries that are not marked
- * as special. */
+/* True if an added token that is not marked as special looks like a control token. */
 int hf_looks_special(const char *s, size_t n);
 /* special.c: read the array added_tokens of tokenizer.json into d->brief.  *all: NULL if there is
  * none.
@@ -153,7 +151,8 @@ int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err)
  * and sampling defaults.  Call it after the vocabulary.
  * INFER_EFORMAT; INFER_EUNSUP; INFER_ENOMEM */
 int hf_special(struct hf_dir *d, infer_error *err);
-/* card.c: read the first 64 KiB of README.md into d->brief.  at is NULL if it cannot be read. */
+/* card.c: read the first 64 KiB of README.md into d->brief.  card->at is NULL if it cannot be
+ * read. */
 void hf_card_read(struct hf_dir *d, struct hf_text *card);
 /* Append the value of a key of the model card to `out`: a scalar on one line, or the elements of a
  * list with commas between.  Appends nothing if there is no such value. */

@@ -15,8 +15,8 @@
 #define ENCODERS "bert nomic-bert modern-bert"
 #define SLIDING "gemma3 gemma-embedding gemma3n gemma4"
 
-/* Rows are in the order of the converter.  only: architectures whose files have the key; NULL: all.  special: writes a key
- * whose value is not copied from config.json, or several keys. */
+/* Keys, in the order of the converter.  only: architectures that have the key; NULL: all.  special:
+ * function that computes the value, or writes several keys. */
 static const struct row {
 	enum arch_key key;
 	enum hf_key_type type;
@@ -101,7 +101,7 @@ static int config_has_key(const struct hf_out *o, enum arch_key key)
 	return o->k.kind->arr(&o->k, key).kind != KEY_ABSENT;
 }
 
-/* Return the number of a key that arch_hparam_read has checked; 0 if it is missing. */
+/* Return the value of a numeric key, which arch_hparam_read has checked; 0 if it is missing. */
 static double key_number(const struct hf_out *o, enum arch_key key)
 {
 	double v = 0;
@@ -111,7 +111,7 @@ static double key_number(const struct hf_out *o, enum arch_key key)
 	return v;
 }
 
-/* Write the number of layers.  A GLM file includes the layers that predict further tokens. */
+/* Write the number of layers.  For GLM, includes the multi-token prediction layers. */
 static void put_block_count(struct hf_out *o)
 {
 	hf_put_u32(o, K_BLOCK_COUNT,
@@ -229,7 +229,7 @@ static void put_base_swa(struct hf_out *o)
 		hf_put_f32(o, K_ROPE_BASE_SWA, o->h.rope[1].base);
 }
 
-/* Write the expert groups, also if there is only one, unless the class ignores several. */
+/* Write the numbers of expert groups; numbers above 1 only if the class uses groups. */
 static void put_groups(struct hf_out *o)
 {
 	static const enum arch_key keys[] = { K_EXPERT_GROUPS, K_EXPERT_GROUPS_USED };
@@ -248,7 +248,7 @@ static void put_gating(struct hf_out *o)
 		hf_put_u32(o, K_EXPERT_GATING, o->h.expert_gating == GATING_SIGMOID ? 2 : 1);
 }
 
-/* Write the sizes of heads if config.json has head_dim or its class computes it. */
+/* Write the head sizes if config.json has head_dim or the class computes it. */
 static void put_lengths(struct hf_out *o)
 {
 	int made = hf_arch_is(o->d, "nomic-bert") || (hf_arch_is(o->d, "llama") && !o->h.n_expert);
@@ -427,7 +427,7 @@ static int write_floats(struct hf_out *o, enum arch_key key, uint64_t n, infer_e
 	return INFER_OK;
 }
 
-/* Write the value of config.json without changes. */
+/* Write a key with the value from config.json. */
 static int write_key(struct hf_out *o, enum arch_key key, enum hf_key_type type, infer_error *err)
 {
 	struct key_found f = o->k.kind->arr(&o->k, key);
@@ -471,7 +471,7 @@ static int write_keys(struct hf_dir *d, infer_error *err)
 	o->arch = *d->arch;
 	if (hf_arch_is(d, "mistral3") &&
 	    json_equals(json_get(d->text_config, "model_type"), "mistral"))
-		o->arch.must = "head_dim"; /* without the members of */
+		o->arch.must = "head_dim"; /* Mistral Small has fewer required members */
 	o->k = arch_keys_hf(d->text_config, &o->arch);
 	TRY(arch_hparam_read(&o->h, &o->k, err));
 	d->hparam = &o->h;

@@ -1,10 +1,10 @@
-/* hf/keys.h (private) - shared by the files that convert config.json to keys. */
+/* hf/keys.h (private) - convert config.json to keys: shared by keys.c, keys_check.c, classes.c,
+ * rope.c and pooling.c. */
 #ifndef HF_KEYS_H
 #define HF_KEYS_H
 #include "hf/hf.h"
 
-/* State of the conversion of d->text_config into d->keys.  h: the parameters given by
- * config.json. */
+/* State of the conversion of d->text_config into d->keys.  h: parameters read from config.json. */
 struct hf_out {
 	struct hf_dir *d;
 	struct arch_keys k;
@@ -12,10 +12,10 @@ struct hf_out {
 	struct arch_hparam h;
 };
 
-/* Type of the value of a key in a GGUF file. */
+/* Value type of a key in a GGUF file. */
 enum hf_key_type { HF_U32, HF_F32, HF_BOOL, HF_STR };
 
-/* True if the architecture is in `names`, a list with spaces between. */
+/* True if `names`, separated by spaces, contains d's architecture. */
 int hf_arch_is(const struct hf_dir *d, const char *names);
 /* Write the GGUF name of a key to out. */
 void hf_key_name(const struct hf_dir *d, enum arch_key key, char out[KEY_NAME]);
@@ -44,6 +44,7 @@ int hf_make_rope(struct hf_dir *d, infer_error *err);
  * INFER_EUNSUP: a module is not supported; INFER_EFORMAT; INFER_EIO; INFER_ENOMEM */
 int hf_pooling(struct hf_dir *d, int *embeds, infer_error *err);
 /* tied.c: compare tie_word_embeddings with the tensors of d->raw.  embeds: the output matrix may be missing.
- * INFER_EUNSUP: true, but lm_head differs from the embeddings; INFER_EFORMAT: false, but lm_head is missing */
+ * INFER_EUNSUP: it is true, but lm_head differs from the embeddings; INFER_EFORMAT: it is false,
+ * but lm_head is missing */
 int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err);
 #endif

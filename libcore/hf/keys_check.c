@@ -1,8 +1,8 @@
 /* hf/keys_check.c - check that d->keys give the same parameters as config.json.
  *
- * The converter omits some members that change the model.  If a GGUF file has a key for such a member, the key is
- * added here, but only if the parameters would differ without it.  Any other difference is refused by the name of
- * the member.  So a directory never becomes a model that its class does not compute. */
+ * The converter omits some members that change the model.  If GGUF has a key for such a member, the
+ * key is added here if the parameters differ without it.  Any other difference is refused, and the
+ * message names the member. */
 #include "hf/keys.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -33,13 +33,13 @@ static int read_back(struct hf_out *o, struct arch_hparam *h, infer_error *err)
 	return rc;
 }
 
-/* The attention scale; 0 means 1 / sqrt(head size). */
+/* Return the attention scale; in h, 0 means 1 / sqrt(head size). */
 static float scale_of(const struct arch_hparam *h)
 {
 	return h->attn_scale != 0 ? h->attn_scale : 1 / sqrtf((float)h->dk);
 }
 
-/* A scale; 0 means 1. */
+/* Replace a scale of 0 by 1. */
 static float factor(float scale) { return scale != 0 ? scale : 1; }
 
 static int is_near(double a, double b) { return fabs(a - b) <= 1e-6 * fabs(a); }
@@ -55,8 +55,8 @@ static int count_sliding(const struct arch_hparam *h)
 
 static int all_slide(const struct arch_hparam *h) { return count_sliding(h) == h->n_layers; }
 
-/* Append the keys of parameters that differ from o->h; returns their number.  A window that is as long as the context
- * has no effect and is left out. */
+/* Append the keys of parameters in `got` that differ from o->h; returns the number of keys.  A
+ * window that is as long as the context has no effect and is left out. */
 static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
@@ -81,7 +81,7 @@ static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 	return n;
 }
 
-/* Return the factor of cos and sin. */
+/* Return the factor by which RoPE multiplies cos and sin. */
 static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 {
 	double m = p->attn_factor, ratio = (double)h->ctx_train / (double)p->orig_ctx;
@@ -95,7 +95,7 @@ static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 	return m;
 }
 
-/* Return the kind of RoPE scaling.  Files of phi3 have no key for longrope, only its tensors. */
+/* Return the kind of RoPE scaling.  GGUF files of phi3 have tensors but no key for longrope. */
 static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 {
 	if (p->scaling == SCALING_LONGROPE && hf_arch_is(o->d, "phi3"))
@@ -103,7 +103,8 @@ static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 	return p->scaling == SCALING_NONE && p->factor == 1 ? SCALING_LINEAR : p->scaling;
 }
 
-/* Return the member of config.json that makes RoPE differ; NULL: no difference. */
+/* Return the member of config.json that makes RoPE p in `got` and o->h differ; NULL: no
+ * difference. */
 static const char *rope_differs(const struct hf_out *o, const struct arch_hparam *got, int i)
 {
 	const struct arch_rope *p = &o->h.rope[i], *q = &got->rope[i];
@@ -188,7 +189,7 @@ static const struct {
 	FIELD(head_mean, "classifier_pooling"),
 };
 
-/* Copy to `got` the parameters that differ in form but not in effect. */
+/* Copy to `got` parameters whose values differ without effect. */
 static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
@@ -207,7 +208,7 @@ static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 	if (h->attn_temp == 0)
 		got->attn_temp_length = h->attn_temp_length;
 	memcpy(got->rope, h->rope, sizeof got->rope);
-	memcpy(got->gauss_topk, h->gauss_topk, sizeof got->gauss_topk); /* copied from one list */
+	memcpy(got->gauss_topk, h->gauss_topk, sizeof got->gauss_topk); /* from the same list */
 	got->first_position = h->first_position; /* tensors.c drops the rows before it */
 	got->n_next = h->n_next;                 /* layers that are not run */
 }
@@ -245,7 +246,7 @@ int hf_complete_keys(struct hf_out *o, infer_error *err)
 
 	if (!got)
 		return err_set(err, INFER_ENOMEM, "no memory for the parameters of a model");
-	/* rows of q and k are put in pairs over a whole head */
+	/* rows of q and k can be reordered in pairs only over whole heads */
 	if (arch_rope_mode(o->d->arch, ARCH_GGUF) != arch_rope_mode(o->d->arch, ARCH_HF) &&
 	    o->h.n_rot != o->h.dk)
 		return refuse_difference(o, "partial_rotary_factor", err);

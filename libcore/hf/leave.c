@@ -1,4 +1,4 @@
-/* hf/leave.c - normalise names of tensors, and find those that a text model does not use. */
+/* hf/leave.c - normalise tensor names, and find tensors that a text model does not use. */
 #include "hf/tensors.h"
 #include "base/err.h"
 
@@ -55,8 +55,7 @@ static struct infer_str replace_suffix(struct hf_making *k, struct infer_str s, 
 	return (struct infer_str){ to, n + strlen(now) };
 }
 
-/* Rename all experts in one tensor from MLX's spelling: "mlp.switch_mlp.",
- * "block_sparse_moe.switch_mlp.".
+/* Replace MLX's names of expert tensors: "mlp.switch_mlp.", "block_sparse_moe.switch_mlp.".
  * .at NULL: out of memory */
 static struct infer_str rename_mlx_experts(struct hf_making *k, struct infer_str s)
 {
@@ -128,7 +127,7 @@ struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
 	struct infer_str s = strip_prefix(rest, "mlp.experts."), name = s;
 	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? parse_expert(s, &name) : -1 };
 	const struct arch_tensor *gate = arch_row(a, W_GATE_EXPS), *up = arch_row(a, W_UP_EXPS);
-	/* not supported if GGUF stores gate and up as one tensor */
+	/* `one`: GGUF stores gate and up as one tensor, which is not supported */
 	int one = gate && up && !strcmp(gate->gguf, up->gguf);
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && s.len < rest.len && !one; i++)
@@ -209,7 +208,7 @@ enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
 	return LEAVE_NOT;
 }
 
-/* Return the reason of a copy, for notes. */
+/* Return why a tensor is copied, for notes. */
 static const char *copy_reason(const struct hf_rows *h)
 {
 	static const char *const how[] = {

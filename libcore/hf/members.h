@@ -12,7 +12,7 @@ enum hf_member_kind {
 	MEMBER_STRING, /* one of `words`, NULL: any string */
 	MEMBER_LIST,   /* an array of strings */
 };
-/* A row of the table.  null is accepted for each kind, and means that the member is absent. */
+/* A row of the table.  The value null is accepted for each kind, as if the member were absent. */
 struct hf_member {
 	const char *key;
 	enum hf_member_kind kind;

@@ -23,11 +23,11 @@ enum { QWEIGHT, QZEROS, SCALES };
 
 static const uint8_t nibble[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
 
-/* Contents of the config; hf_packed.own until open replaces it. */
+/* Contents of the config: hf_packed.own until open() replaces it. */
 struct awq_config {
 	struct pack_sizes sizes;
 	int symmetric, gemv;
-	const struct json *plain; /* in d->brief; names of modules that are not quantised */
+	const struct json *plain; /* in d->brief; names of unquantised modules */
 };
 
 /* --- config */
@@ -112,7 +112,7 @@ static int read_overrides(struct hf_dir *d, struct awq_config *c, const struct j
 	return INFER_OK;
 }
 
-/* Set c->gemv by the members that name the layout. */
+/* Set c->gemv from the members that name the layout. */
 static int read_version(struct hf_dir *d, struct awq_config *c, const struct json *q,
                         infer_error *err)
 {
@@ -173,11 +173,11 @@ static uint32_t word_at(const struct safetensors_tensor *t, int64_t i)
 	return num_u32(t->data + (size_t)i * 4);
 }
 
-/* A tile to transpose: 8 rows of 8 words of 8 codes; words are 4 runs of 8 inputs for 2 times 8
- * outputs. */
+/* Words per row of the tile that is transposed: 8 rows of 8 words of 8 codes, which are 4 runs of 8
+ * inputs for 16 outputs. */
 enum { LANES = 8 };
 
-/* Exchange the bits `mask` of the words of one row with those `by` higher of the other. */
+/* Swap the bits low[i] >> by & mask with high[i] & mask. */
 static inline void swap_bits(uint32_t low[LANES], uint32_t high[LANES], int by, uint32_t mask)
 {
 	for (int i = 0; i < LANES; i++) {
@@ -204,7 +204,7 @@ static void read_gemm(const struct hf_packed *p, int64_t run, int64_t out, int n
                       uint32_t words[PACK_INT_WORDS][PACK_INT_COLS])
 {
 	const struct safetensors_tensor *t = p->part[QWEIGHT];
-	int skip = (int)(out % 8); /* outputs of the first word before `out` */
+	int skip = (int)(out % 8); /* outputs before `out` in the first word */
 
 	for (int64_t word = out / 8; word * 8 < out + n; word += 2) {
 		uint32_t x[8][LANES] = { 0 };
@@ -302,7 +302,8 @@ static int set_gemm(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 	return pack_sizes_find(d, &c->sizes, p, s, g, err);
 }
 
-/* Set the sizes.  The shapes are padded, so the number of groups follows from group_size. */
+/* Set the sizes of version gemv.  Shapes are padded, so the number of groups is computed from
+ * group_size. */
 static int set_gemv(struct hf_dir *d, struct hf_packed *p, const struct awq_config *c,
                     struct pack_int *g, infer_error *err)
 {

@@ -69,7 +69,7 @@ enum { B4_ABSMAX, B4_WEIGHT, B4_MAP, B4_STATE, B4_NESTED, B4_NESTED_MAP };
 struct bnb4 {
 	int64_t blocksize, nested_blocksize; /* nested_blocksize 0: absmax is F32 */
 	float offset;
-	const unsigned char *absmax, *nested, *map; /* F32; absmax U8 if nested */
+	const unsigned char *absmax, *nested, *map; /* F32; absmax U8 if quantised */
 };
 
 static int takes_4bit(const struct json *q) { return !is_8bit(q); }
@@ -203,7 +203,7 @@ static int open_4bit(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 		return bad_state(
 			d, p, INFER_EUNSUP, err,
 			"\"blocksize\" does not divide the columns: a scale is shared by two rows");
-	/* bnb_4bit_quant_storage: the same bytes as elements of another dtype */
+	/* bnb_4bit_quant_storage: the dtype varies, the bytes do not */
 	if (p->part[B4_WEIGHT]->bytes != (uint64_t)(p->rows * p->cols / 2))
 		return hf_bad_tensor(d, p->part[B4_WEIGHT], INFER_EFORMAT, err,
 		                     "%llu bytes, by its quant_state %lld",

@@ -8,8 +8,7 @@
 
 static int is_wide(const struct hf_ints *w) { return w->codes != CODES_U4; }
 
-/* Return the zero point of a row in column g of the scales, as a code of the file: 0 ... 15, 0 ...
- * 255, or -128 ... 127. */
+/* Return the zero point of a row and group g, as stored: 0 ... 15, 0 ... 255, or -128 ... 127. */
 static int zero_at(const struct hf_ints *w, int64_t row, int64_t g)
 {
 	int bits = is_wide(w) ? 8 : 4;
@@ -67,8 +66,8 @@ int hf_int_general(const struct hf_int_traits *t, int type)
 	return type == INFER_Q4_0 || (type == INFER_Q4_1 && t->exact) ? INFER_Q4_F : 0;
 }
 
-/* Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and a difference of
- * codes of 5, or 15 and 9. */
+/* Sums of scale x difference of codes are exact if they fit a float's 24 bits: 19 of the scale + 5,
+ * or 15 + 9 for codes of 8 bits. */
 static struct hf_int_traits find_traits(const struct hf_packed *p, const struct hf_ints *w)
 {
 	return (struct hf_int_traits){ .wide = is_wide(w),
@@ -79,8 +78,8 @@ static struct hf_int_traits find_traits(const struct hf_packed *p, const struct 
 		                       .exact = w->s.bits <= (is_wide(w) ? 15 : 19) };
 }
 
-/* Return the enum infer_type, or -1.  Codes of 4 bits with zero points may also become Q4_1, or codes of 8 bits less
- * their zero points. */
+/* Return the enum infer_type, or -1.  Codes of 4 bits with zero points may also become Q4_1, or
+ * 8-bit values code - zero point. */
 static int choose_type(const struct hf_packed *p, const struct hf_ints *w)
 {
 	struct hf_int_traits t = find_traits(p, w);
@@ -199,7 +198,7 @@ static void put_block(const struct hf_packed *p, const struct hf_ints *w, int64_
 		put_f16(q8_0->d, d);
 		put_bytes(p, w, row, c, zero, 32, q8_0->q);
 		break;
-	default: /* with zero points of 8 bits, codes stay, less 128 if unsigned */
+	default: /* Q8_F: 8-bit codes with zero points: minus 128 if unsigned; zero points in m */
 		m = w->zeros && eight ? d * (float)((w->codes == CODES_U8 ? 128 : 0) - zero) : 0;
 		zero = w->zeros && eight ? (w->codes == CODES_U8 ? 128 : 0) : zero;
 		memcpy(q8_f->d, &d, 4);

@@ -53,7 +53,7 @@ static const struct hf_member weight_rows[] = {
 	{ "observer", MEMBER_STRING, 0, 0, NULL },
 	{ "observer_kwargs", MEMBER_ANY, 0, 0, NULL },
 };
-/* Activations and KV cache: their scales are not used. */
+/* Members of the schemes of activations and KV cache, whose scales are not used. */
 static const struct hf_member act_rows[] = {
 	{ "num_bits", MEMBER_WHOLE, 4, 16, NULL },
 	{ "type", MEMBER_STRING, 0, 0, "int float" },
@@ -70,13 +70,13 @@ static const struct hf_member act_rows[] = {
 	{ "observer_kwargs", MEMBER_ANY, 0, 0, NULL },
 };
 
-/* The place that a message names: "config_groups.group_0" and a member of it. */
+/* Place in the config, for messages: a scheme, "config_groups.group_0", and a member of it. */
 struct place {
 	struct hf_dir *d;
 	const char *scheme, *part; /* part NULL: the scheme itself; scheme NULL: the config */
 };
 
-/* Fail for a value of `key`. */
+/* Fail for an invalid value of `key`. */
 static int bad_member(const struct place *p, const char *key, int code, infer_error *err,
                       const char *why)
 {
@@ -175,12 +175,12 @@ static int read_order(const struct place *p, const struct json *w, struct ct_sch
 	                  "must be null, \"group\", \"weight\", \"static\" or \"dynamic\"");
 }
 
-/* Fail unless the format has such weights. */
+/* Fail unless the format supports the weights of the scheme. */
 static int check_format(const struct place *p, const struct ct_scheme *s, infer_error *err)
 {
 	static const struct {
 		int is_float, bits, strategies;
-		int64_t group; /* 0: any */
+		int64_t group; /* 0: any group size */
 	} rows[CT_FORMATS] = {
 		[CT_PACK] = { 0, 0, 1 << CT_TENSOR | 1 << CT_CHANNEL | 1 << CT_GROUP, 0 },
 		[CT_INT] = { 0, 0, 1 << CT_TENSOR | 1 << CT_CHANNEL | 1 << CT_GROUP, 0 },
@@ -283,7 +283,7 @@ static int read_scheme(const struct json *v, const struct json *format, struct h
 	return read_weights(&p, json_get(v, "weights"), s, err);
 }
 
-/* Add a list of targets; those of ignore have scheme -1. */
+/* Add a list of targets; scheme -1: the list "ignore". */
 static void add_targets(struct ct *c, const struct json *list, int scheme)
 {
 	json_each(v, list) {

@@ -7,21 +7,21 @@
 enum ct_format { CT_PACK, CT_INT, CT_FLOAT, CT_NAIVE, CT_NVFP4, CT_MXFP4, CT_MXFP8, CT_FORMATS };
 enum ct_strategy { CT_TENSOR, CT_CHANNEL, CT_GROUP, CT_BLOCK, CT_TENSOR_GROUP };
 
-/* A member of config_groups. */
+/* A scheme: a member of config_groups. */
 struct ct_scheme {
 	const char *name;
 	enum ct_format format;
 	enum ct_strategy strategy;
 	int bits, is_float, symmetric;
 	int by_order;       /* actorder "group": the group of each column is in weight_g_idx */
-	int64_t high, wide; /* rows and columns of a block; CT_GROUP: 1, group_size */
+	int64_t high, wide; /* rows and columns of a block; CT_GROUP: 1 and group_size */
 };
-/* A string of targets or ignore: the name of a module, of a class, or a pattern that the beginning of a name
- * must match. */
+/* An entry of "targets" or "ignore": the name of a module or class, or a pattern for the beginning
+ * of a module's name. */
 struct ct_target {
 	struct infer_str name;
-	const void *re; /* pcre2_code; NULL: a name */
-	int scheme;     /* index; -1: ignore */
+	const void *re; /* pcre2_code; NULL: not a pattern */
+	int scheme;     /* index of ct.schemes; -1: "ignore" */
 };
 struct ct {
 	const struct ct_scheme *schemes;

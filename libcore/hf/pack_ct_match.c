@@ -1,4 +1,4 @@
-/* hf/pack_ct_match.c - which scheme of a compressed-tensors config a module has. */
+/* hf/pack_ct_match.c - find the scheme of a module in a compressed-tensors config. */
 #include "base/err.h"
 #include "hf/pack_ct.h"
 #include "hf/tensors.h"
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits: patterns; steps and memory (KiB) of a match. */
+/* Limits: patterns; steps and backtracking depth of a match. */
 enum { PATTERNS_MAX = 1024, STEPS_MAX = 100000, DEPTH_MAX = 1000 };
 
 static void *heap_alloc(size_t n, void *arena) { return arena_raw(arena, n); }
 
-static void heap_free(void *at, void *arena) /* freed with the arena */
+static void heap_free(void *at, void *arena) /* nothing to do: freed with the arena */
 {
 	(void)at;
 	(void)arena;
@@ -32,7 +32,7 @@ static int compare_targets(const void *a, const void *b)
 	const struct ct_target *x = a, *y = b;
 	int c = compare_str(x->name, y->name);
 
-	return c ? c : x->scheme - y->scheme; /* ignore first */
+	return c ? c : x->scheme - y->scheme; /* "ignore", -1, first */
 }
 
 /* Fail for a target that is in two schemes. */

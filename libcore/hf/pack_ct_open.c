@@ -1,4 +1,4 @@
-/* hf/pack_ct_open.c - the tensors of compressed-tensors, by the scheme of their module. */
+/* hf/pack_ct_open.c - open the weights of compressed-tensors, by the scheme of their module. */
 #include "base/err.h"
 #include "base/num.h"
 #include "hf/pack_ct.h"
@@ -38,7 +38,7 @@ static int check_parts(const struct hf_dir *d, const struct hf_packed *p, const 
 	if (!s->symmetric)
 		must |= 1u << ZERO;
 	if (!s->is_float || s->symmetric)
-		may |= 1u << ZERO; /* zeros */
+		may |= 1u << ZERO; /* zero points that are all 0 */
 	if (s->format == CT_NVFP4)
 		must |= 1u << GLOBAL;
 	if (s->by_order)
@@ -60,7 +60,7 @@ static int check_parts(const struct hf_dir *d, const struct hf_packed *p, const 
 
 /* --- sizes */
 
-/* Set p->rows and p->cols by the tensor with the codes; each of its elements has `each` codes. */
+/* Set p->rows and p->cols from part i, which has `each` codes per element. */
 static int set_sizes(const struct hf_dir *d, struct hf_packed *p, const struct ct_scheme *s,
                      enum part i, int dtype, int64_t each, infer_error *err)
 {
@@ -79,7 +79,7 @@ static int set_sizes(const struct hf_dir *d, struct hf_packed *p, const struct c
 	return INFER_OK;
 }
 
-/* Check weight_shape: the sizes before packing. */
+/* Compare weight_shape with p->rows and p->cols. */
 static int check_shape(const struct hf_dir *d, const struct hf_packed *p, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[SHAPE];
@@ -175,7 +175,8 @@ static int count_groups(const struct hf_dir *d, const struct hf_packed *p, const
 	return INFER_OK;
 }
 
-/* Set p->order: the columns sorted by group.  A weight_g_idx of -1 means that they are in order. */
+/* Set p->order: the columns sorted by group.  A weight_g_idx of -1 means that the columns are in
+ * order. */
 static int open_order(struct hf_dir *d, struct hf_packed *p, struct hf_ints *w, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[ORDER];

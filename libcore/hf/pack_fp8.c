@@ -7,15 +7,13 @@
 #include "hf/packs.h"
 #include "hf/tensors.h"
 
-/* hf_packed.own until open */
+/* Contents of the config: hf_packed.own until open() replaces it */
 struct fp8_config {
-	int64_t high, wide; /* of a block; 0: no blocks */
-	int per_row,
-		any; /* any: the config does not name the granularity; a single scale is one for
-		      * the tensor */
+	int64_t high, wide; /* rows and columns of a block; 0: no blocks */
+	int per_row, any;   /* any: weight_block_size is absent, so a single scale is per tensor */
 	struct hf_names not, ignored;
 };
-/* hf_packed.own of a module */
+/* hf_packed.own after open() */
 struct fp8_module {
 	struct hf_e4m3 e4m3;
 };
@@ -39,7 +37,7 @@ static const struct hf_member fbgemm_rows[] = {
 	{ "modules_to_not_convert", MEMBER_LIST, 0, 0, NULL },
 };
 
-/* "weight_block_size": null for one scale per tensor; 128 x 128 if absent. */
+/* Read "weight_block_size": null for one scale per tensor; 128 x 128 if absent. */
 static int read_block(struct hf_dir *d, const struct json *q, struct fp8_config *c,
                       infer_error *err)
 {
@@ -163,7 +161,7 @@ const struct packing packing_fp8 = {
 	.rows = copy_fp8_rows,
 	.other = hf_plain_check,
 };
-/* The same method with another name of the scales. */
+/* The same method with scales named weight_scale. */
 const struct packing packing_fp8_scale = {
 	.name = "FP8",
 	.methods = { "fp8", "fbgemm_fp8" },

@@ -1,12 +1,13 @@
 /* hf/pack_gptq.c - GPTQ, as AutoGPTQ, GPTQModel and AutoRound store it:
  *
- *   qweight I32 [in bits / 32, out]      codes of an output one after the other, the first one in the lowest bits
- *   qzeros  I32 [groups, out bits / 32]  zero points in the same order; format gptq: one less
+ *   qweight I32 [in bits / 32, out]      codes of an output, the first in the lowest bits
+ *   qzeros  I32 [groups, out bits / 32]  zero points in the same order; format gptq: minus 1
  *   scales      [groups, out]
  *   g_idx   I32 [in]                     the group of each input; absent: i / group_size
  *
  * A stored 15 of format gptq is the zero point 16, as kernels compute it (ExLlama, llama.cpp's converter).  GPTQModel
- * adds 1 to each word instead, so that it overflows into the next zero point; nothing that quantises writes it.
+ * adds 1 to each word instead, so that it overflows into the next zero point; no quantiser writes
+ * such a zero point.
  * https://github.com/ModelCloud/GPTQModel, nn_modules/qlinear/torch.py */
 #include "base/err.h"
 #include "base/jread.h"
@@ -19,14 +20,14 @@
 
 enum { QWEIGHT, QZEROS, SCALES, G_IDX };
 
-/* Contents of the config; hf_packed.own until open replaces it. */
+/* Contents of the config: hf_packed.own until open() replaces it. */
 struct gptq_config {
 	struct pack_sizes sizes;
 	int plus_one, symmetric, desc_act;
 };
 
 struct gptq {
-	struct pack_int base; /* first: hf_packed.own of pack_int.c */
+	struct pack_int base; /* first, because pack_int.c reads it through hf_packed.own */
 	const int32_t *order;
 };
 
@@ -112,8 +113,8 @@ static int add_sizes(struct hf_dir *d, struct gptq_config *c, const struct json 
 	return pack_sizes_add(d, &c->sizes, (int)bits, group, err);
 }
 
-/* Read overrides: objects named by a module or a pattern.  Their modules are not matched: sizes
- * follow from each module's tensors. */
+/* Read overrides: objects named by a module or a pattern.  The names are not matched, because sizes
+ * follow from a module's tensors. */
 static int read_overrides(struct hf_dir *d, struct gptq_config *c, const struct json *q,
                           const char *key, infer_error *err)
 {
@@ -214,7 +215,7 @@ static void read_run(const struct hf_packed *p, int64_t run, int64_t out, int n,
 	}
 }
 
-/* Read a run of inputs one by one, in act-order. */
+/* Read the codes of a run of inputs one by one, in act-order. */
 static void gather_run(const struct hf_packed *p, int64_t run, int64_t out, int n,
                        uint32_t words[PACK_INT_WORDS][PACK_INT_COLS])
 {
@@ -302,7 +303,7 @@ static int set_sizes(const struct hf_dir *d, struct hf_packed *p, struct pack_in
 
 /* --- act-order */
 
-/* True if g_idx is absent or names the groups in order. */
+/* True if g_idx is absent or equals i / group_size. */
 static int is_in_order(const struct hf_packed *p, const struct pack_int *g)
 {
 	for (int64_t i = 0; p->part[G_IDX] && i < p->cols; i++)
@@ -311,8 +312,8 @@ static int is_in_order(const struct hf_packed *p, const struct pack_int *g)
 	return 1;
 }
 
-/* Sort the inputs by group.  next [groups + 1]: where each group begins; afterwards where it
- * ends. */
+/* Sort the inputs by group.  next: [groups + 1] start of each group in `order`, replaced by its
+ * end. */
 static int sort_inputs(const struct hf_dir *d, const struct hf_packed *p, const struct pack_int *g,
                        int32_t *order, int64_t *next, infer_error *err)
 {

@@ -2,8 +2,8 @@
  *
  * A weight [out, in] is flattened into G groups of group_size codes; scale and zero are [G].  A byte of 8 / bits codes
  * has those of groups g, g + S, g + 2 S ... for S = G bits / 8, the first one in its highest bits.
- * value = (code - zero) scale.  The library computes it in F16 or BF16; here scale and (c - zero) scale, c the type's
- * own zero, are rounded to F32. */
+ * value = (code - zero) scale.  The library computes it in F16 or BF16; here scale and (c - zero)
+ * scale are rounded to F32, with c the zero point of the result's type. */
 #include "base/err.h"
 #include "base/num.h"
 #include "hf/members.h"
@@ -28,7 +28,7 @@ enum {
 
 struct hqq {
 	struct hf_scales scale, zero;
-	int64_t slab; /* rows of W_q */
+	int64_t slab; /* rows of the tensor W_q */
 };
 
 static const struct hf_member params[] = {
@@ -37,7 +37,7 @@ static const struct hf_member params[] = {
 	{ .key = "axis", .kind = MEMBER_WHOLE, .low = 1, .high = 1 },
 	{ .key = "view_as_float", .kind = MEMBER_FALSE },
 	{ .key = "channel_wise", .kind = MEMBER_TRUE },
-	/* how the scales were found */
+	/* parameters of the quantiser */
 	{ .key = "optimize", .kind = MEMBER_BOOL },
 	{ .key = "round_zero", .kind = MEMBER_BOOL },
 };
@@ -92,7 +92,7 @@ static int bad_hqq_part(struct hf_dir *d, const struct hf_packed *p, int part, i
 	return hf_bad_tensor(d, p->part[part], code, err, "%s", why);
 }
 
-/* Read the integer of a scalar tensor; absent: `otherwise`. */
+/* Read the integer of a scalar tensor; `otherwise` if it is absent. */
 static int read_scalar(struct hf_dir *d, const struct hf_packed *p, int part, int64_t otherwise,
                        int64_t *v, infer_error *err)
 {
@@ -231,7 +231,7 @@ const struct packing packing_hqq = {
 	.methods = { "hqq" },
 	.parts = { "W_q", "scale", "zero", "nbits", "group_size", "shape", "axis", "view_as_float",
 	           "quant_scale", "quant_zero",
-	           /* not read: layout in memory, and how the scales were found */
+	           /* not read: layout in memory, and parameters of the quantiser */
 	           "packing", "unpack_view_dtype", "compute_dtype", "offload_meta",
 	           "encoded_state_dict", "stores_quant_config", "channel_wise", "optimize",
 	           "round_zero" },

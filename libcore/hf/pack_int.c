@@ -1,4 +1,5 @@
-/* hf/pack_int.c - repack integer codes with scales and zero points, tile by tile: 32 inputs of 16 outputs. */
+/* hf/pack_int.c - repack integer codes with scales and zero points, in tiles of 32 inputs x 16
+ * outputs. */
 #include "hf/pack_int.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -41,15 +42,15 @@ static float scale_of(const struct pack_int *g, int64_t group, int64_t out)
 
 /* --- the type */
 
-/* True if the products of s with numbers of `bits` bits, and their sums, are exact and far from the ends of
- * binary32. */
+/* True if sums of products of s with numbers of `bits` bits are exact in binary32, without overflow
+ * or underflow. */
 static int has_few_bits(float s, int bits)
 {
 	return !(num_bits(s) & ((1u << bits) - 1)) &&
 	       (s == 0 || (fabsf(s) >= 0x1p-118f && fabsf(s) <= 0x1p118f));
 }
 
-/* True if every group, and so every row, is a whole number of n inputs. */
+/* True if the size of a group, and so of a row, is a multiple of n inputs. */
 static int is_whole(const struct hf_packed *p, int n)
 {
 	const struct pack_int *g = p->own;
@@ -57,7 +58,7 @@ static int is_whole(const struct hf_packed *p, int n)
 	return p->cols % n == 0 && (g->groups == 1 || g->group % n == 0);
 }
 
-/* Check the scales and find what the type depends on. */
+/* Check the scales, and set *t. */
 static int find_traits(const struct hf_dir *d, const struct hf_packed *p, struct hf_int_traits *t,
                        infer_error *err)
 {
@@ -117,7 +118,7 @@ int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_er
 	                     "exactly");
 }
 
-/* --- blocks of one output: w are its words of a tile, PACK_INT_COLS apart */
+/* --- blocks of one output; w: its words in a tile, PACK_INT_COLS apart */
 
 #define LOW 0x0f0f0f0f0f0f0f0fu
 
@@ -126,7 +127,7 @@ static uint64_t two_words(const uint32_t *w, int i)
 	return w[i * PACK_INT_COLS] | (uint64_t)w[(i + 1) * PACK_INT_COLS] << 32;
 }
 
-/* Byte i of x in byte 2 i of the result, i = 0 ... 3. */
+/* Move byte i of x to byte 2 i, i = 0 ... 3. */
 static uint64_t spread_bytes(uint64_t x)
 {
 	x = (x | x << 16) & 0x0000ffff0000ffffu;
@@ -155,12 +156,12 @@ static void put_bytes(uint8_t *to, const uint32_t *w)
 
 /* --- rows */
 
-/* The rows of outputs first ... first + n - 1. */
+/* A band: the rows of outputs first ... first + n - 1. */
 struct band {
 	const struct hf_packed *p;
 	int64_t first;
 	int n;
-	int64_t group; /* whose scales are loaded; -1: none */
+	int64_t group; /* group whose scales are loaded; -1: none */
 	uint8_t f16[BAND][2];
 	float d[BAND], m[BAND];
 };

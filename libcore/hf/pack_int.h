@@ -13,17 +13,17 @@
 enum {
 	PACK_INT_COLS = 16, /* outputs of a tile */
 	PACK_INT_RUN = 32,  /* inputs of a tile */
-	PACK_INT_WORDS = 8  /* words of a tile: 4 codes of 8 bits, or 8 of 4 bits each */
+	PACK_INT_WORDS = 8  /* words of an output in a tile: each 8 codes of 4 bits, or 4 of 8 */
 };
 
 /* The stored matrix.  hf_packed.own of these methods. */
 struct pack_int {
-	int bits;              /* 2, 4 or 8; codes of 2 bits are passed on as those of 4 */
-	int64_t group, groups; /* `group` inputs of the repacked matrix have one scale */
+	int bits;              /* 2, 4 or 8; codes() widens 2 bits to 4 */
+	int64_t group, groups; /* a group of `group` inputs has one scale */
 	const struct safetensors_tensor *scales;
 	int64_t scale_group, scale_out; /* distance in elements from one group to the next, and
 	                                 * from one output to the next */
-	int plus_one;                   /* 1: stored zero points are one less */
+	int plus_one;                   /* 1: zero points are stored minus 1 */
 	/* Unpack the codes of inputs run * 32 ... + 31 of outputs out ... out + n - 1, n <= 16: code i of output c is in
 	 * words[i / 8][c], 4 bits each from the lowest on, or in words[i / 4][c] if bits is 8. */
 	void (*codes)(const struct hf_packed *p, int64_t run, int64_t out, int n,
@@ -42,16 +42,16 @@ static inline void pack_int_load(uint32_t to[PACK_INT_COLS], const unsigned char
 }
 
 /* Set p->type, p->general and the members for infer-inspect, and check every scale.  The caller has
- * set p->rows, p->cols and p->own, a struct pack_int.  symmetric: by the config, every zero point
- * is 2^(bits - 1).
+ * set p->rows, p->cols and p->own, a struct pack_int.  symmetric: the config says that every zero
+ * point is 2^(bits - 1).
  * INFER_ENAN: a scale that is not finite; INFER_EFORMAT, INFER_EUNSUP */
 int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_error *err);
-/* packing->rows of these methods. */
+/* packing->rows of GPTQ and AWQ. */
 void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
                    unsigned char *to);
 
-/* Pairs of bits and group size in a quantisation config: its own, and those of overrides for some
- * modules. */
+/* Pairs of bits and group size in a quantisation config: the general pair, and those of
+ * overrides. */
 enum { PACK_SIZES = 16 };
 struct pack_sizes {
 	int n;
@@ -60,11 +60,11 @@ struct pack_sizes {
 		int64_t group; /* -1: all inputs */
 	} at[PACK_SIZES];
 };
-/* Add a pair unless it is there.  INFER_EUNSUP: too many */
+/* Add a pair unless s has it.  INFER_EUNSUP: too many pairs */
 int pack_sizes_add(struct hf_dir *d, struct pack_sizes *s, int bits, int64_t group,
                    infer_error *err);
-/* Set g->group of a matrix of p->cols inputs in g->groups groups of g->bits bits.
- * INFER_EFORMAT: the config has no such pair; t: tensor for the message */
+/* Set g->group from p->cols, g->groups and g->bits.  t: tensor for messages.
+ * INFER_EFORMAT: the config has no such pair of bits and group size */
 int pack_sizes_find(const struct hf_dir *d, const struct pack_sizes *s, const struct hf_packed *p,
                     const struct safetensors_tensor *t, struct pack_int *g, infer_error *err);
 #endif

@@ -20,7 +20,7 @@ ANY("in_blocks"),
 MEMBER("pack_dtype", MEMBER_STRING, 0, 0, "int32"),
 MEMBER("data_type", MEMBER_STRING, 0, 0, "int"),
 MEMBER("lm_head", MEMBER_BOOL, 0, 0, NULL),
-/* effects that are not supported */
+/* members that change the result and are not supported */
 MEMBER("adapter", MEMBER_FALSE, 0, 0, NULL),
 MEMBER("activation", MEMBER_FALSE, 0, 0, NULL),
 MEMBER("rotation", MEMBER_FALSE, 0, 0, NULL),
@@ -28,7 +28,7 @@ MEMBER("rotation_configs", MEMBER_FALSE, 0, 0, NULL),
 MEMBER("static_kv_dtype", MEMBER_FALSE, 0, 0, NULL),
 MEMBER("static_attention_dtype", MEMBER_FALSE, 0, 0, NULL),
 ANY("extra_config"), /* read_overrides */
-/* how the weights were found, and how other programs run them */
+/* parameters of the quantiser, and hints for other programs */
 ANY("amp"),
 ANY("autoround_version"),
 ANY("backend"),

@@ -18,7 +18,7 @@ enum mlx_mode { MLX_AFFINE, MLX_MXFP4, MLX_NVFP4 };
 
 struct mlx {
 	struct hf_scales scales, biases;
-	int bits, shift; /* the type's codes are code - shift */
+	int bits, shift; /* codes of the result's type are code - shift */
 	enum mlx_mode mode;
 };
 
@@ -125,7 +125,7 @@ static int bad_mlx_part(struct hf_dir *d, const struct hf_packed *p, int part, i
 	return hf_bad_tensor(d, p->part[part], code, err, "%s", why);
 }
 
-/* Set mats, rows and cols by the shape of the weight. */
+/* Set p->mats, p->rows and p->cols from the shape of the weight. */
 static int read_mlx_shape(struct hf_dir *d, struct hf_packed *p, int bits, infer_error *err)
 {
 	const struct safetensors_tensor *w = p->part[P_WEIGHT];
@@ -172,7 +172,7 @@ static int read_grid(struct hf_dir *d, const struct hf_packed *p, int part, stru
 	return hf_scales_open(d, &flat, flat.shape[0], flat.shape[1], 1, p->group, s, err);
 }
 
-/* True if F32 holds bias + shift * scale of every group exactly. */
+/* True if bias + shift * scale is exact in F32 for every group. */
 static int shifts_exactly(const struct mlx *m)
 {
 	int64_t n = m->scales.rows * m->scales.cols;
@@ -306,7 +306,7 @@ static void put_f16(uint8_t *to, float x)
 	memcpy(to, &bits, 2);
 }
 
-/* Pack a block of codes in the type's form. */
+/* Pack a block of codes as p->type. */
 static void put_block(unsigned char *to, const struct hf_packed *p, const uint8_t *c, int64_t group)
 {
 	const struct mlx *m = p->own;

@@ -1,6 +1,6 @@
 /* hf/pack_modelopt.c - FP8 and NVFP4 as NVIDIA ModelOpt exports them.
  *   MODULE.weight          F8_E4M3 [out, in], or U8 [out, in / 2] of E2M1, even columns in the low halves
- *   MODULE.weight_scale    FP8: F32, one, or one per row, or one per block of 128 x 128;
+ *   MODULE.weight_scale    FP8: F32, one per tensor, per row, or per block of 128 x 128;
  *                          NVFP4: F8_E4M3 [out, in / 16]
  *   MODULE.weight_scale_2  NVFP4: F32, a factor of all scales
  * https://github.com/NVIDIA/TensorRT-Model-Optimizer */
@@ -13,12 +13,12 @@
 enum part { SCALE, WEIGHT, SCALE_2 };
 enum { BLOCK = 128 };
 
-/* hf_packed.own until open */
+/* Contents of the config: hf_packed.own until open() replaces it */
 struct modelopt_config {
 	const struct json *algo;
 	struct hf_names not, ignore;
 };
-/* hf_packed.own of a module */
+/* hf_packed.own after open() */
 struct modelopt_module {
 	struct hf_e4m3 e4m3;
 	struct hf_fp4 fp4;

@@ -1,4 +1,4 @@
-/* hf/pack_names.c - modules that a quantisation config excludes. */
+/* hf/pack_names.c - read and check the list of modules that a quantisation config excludes. */
 #include "base/err.h"
 #include "hf/packs.h"
 #include "hf/tensors.h"

@@ -1,4 +1,4 @@
-/* hf/pack_sizes.c - bits and group sizes that a quantisation config names. */
+/* hf/pack_sizes.c - collect and look up the bits and group sizes in a quantisation config. */
 #include "base/err.h"
 #include "hf/pack_int.h"
 #include "hf/tensors.h"

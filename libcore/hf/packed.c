@@ -1,4 +1,4 @@
-/* hf/packed.c - gather the stored tensors of each quantised weight into one. */
+/* hf/packed.c - replace the stored tensors of each quantised weight by one tensor. */
 #include "hf/packed.h"
 #include "base/err.h"
 #include "hf/tensors.h"
@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* A row of packing_list.h that reads the configuration. */
+/* A method of packing_list.h that accepts the configuration. */
 struct method {
 	const struct packing *how;
-	const void *own; /* result of config() */
+	const void *own; /* result of how->config */
 	int unused[PACKED_UNUSED];
 };
 
@@ -20,13 +20,13 @@ struct gather {
 	struct hf_packed **at; /* [n] */
 	uint32_t n;
 	struct map map;      /* module -> index */
-	unsigned char *gone; /* [d->raw.n] 1: a part of a weight, or left out */
+	unsigned char *gone; /* [d->raw.n] 1: part of a weight, or unused */
 };
 
-/* True if a part follows its module without a "." */
+/* True if the name of a part follows MODULE without a "." */
 static int is_joined(const char *part) { return !*part || *part == '_'; }
 
-/* True if s is MODULE and a part.  Sets *module. */
+/* True if s is MODULE followed by `part`.  Sets *module. */
 static int has_part(struct infer_str s, const char *part, struct infer_str *module)
 {
 	size_t n = strlen(part), dot = !is_joined(part);
@@ -60,7 +60,7 @@ static int find_methods(struct gather *g, infer_error *err)
 	return INFER_OK;
 }
 
-/* Add the module of tensor t if it is quantised and not found so far. */
+/* Add the module of tensor t if it is quantised and not yet in g. */
 static int find_module(struct gather *g, const struct safetensors_tensor *t, infer_error *err)
 {
 	struct hf_dir *d = g->d;
@@ -132,7 +132,7 @@ static int check_sizes(const struct hf_dir *d, const struct hf_packed *p, infer_
 	return INFER_OK;
 }
 
-/* Leave out tensors that no weight needs, and count them. */
+/* Drop tensor i if no weight needs it, and count it. */
 static void drop_unused(struct gather *g, uint32_t i)
 {
 	const struct infer_str s = g->d->raw.at[i].name;
@@ -182,7 +182,7 @@ static int check_left(const struct gather *g, uint32_t i, infer_error *err)
 	return INFER_OK;
 }
 
-/* Describe the quantised weight p in *t, with the file, offset and bytes of its parts. */
+/* Describe the quantised weight p in *t, with the shard, offset and bytes of its parts. */
 static int make_tensor(struct hf_dir *d, const struct hf_packed *p, struct safetensors_tensor *t,
                        infer_error *err)
 {

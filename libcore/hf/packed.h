@@ -1,6 +1,6 @@
-/* hf/packed.h (private) - quantised weights of a checkpoint: the tensors that a quantisation
- * library stores for one linear layer, and their repacking into rows of a type that holds every
- * value exactly.
+/* hf/packed.h (private) - quantised weights of a checkpoint: gather the tensors that a quantisation
+ * library stores for one linear layer, and repack them to a type that represents every value
+ * exactly.
  *
  *   packing_list.h  one row per method: PACKING(gptq); its const struct packing is in pack_gptq.c
  *   packed.c        gathers the stored tensors of each layer into a struct hf_packed
@@ -27,23 +27,24 @@ struct hf_packed {
 	/* result of how->config; how->open may replace it by data in d->arena */
 	const void *own;
 	/* set by how->open */
-	int64_t mats, rows, cols; /* mats 1: no experts; rows: out, cols: in */
-	int type;                 /* enum infer_type: its rows hold every value exactly */
-	/* Another type that holds every value, or 0.  `type` is set to it before rows() is called
-	 * if other experts of the layer need it. */
+	int64_t mats, rows, cols; /* mats: experts, else 1; rows: outputs; cols: inputs */
+	int type;                 /* enum infer_type that represents every value exactly */
+	/* Another type that represents every value, or 0.  It replaces `type` before rows() is
+	 * called if other experts of the layer need it. */
 	int general;
-	/* for infer-inspect; group 0: one scale per row, -1: one per tensor */
+	/* for infer-inspect.  group: inputs per scale; 0: one scale per row, -1: one per tensor */
 	int bits, group, has_zeros;
-	/* act-order: [cols] column i of the repacked matrix is column order[i] of the layer.  NULL: in
-	 * order */
+	/* act-order: [cols] column i of the repacked matrix is column order[i] of the layer.  NULL:
+	 * order[i] = i */
 	const int32_t *order;
 };
 
 /* A quantisation method.  Immutable. */
 struct packing {
 	const char *name;       /* "GPTQ", for messages */
-	const char *methods[4]; /* quant_method of quantization_config; NULL ends them */
-	/* True if this row reads configuration q of one of the methods.  NULL: always */
+	const char *methods[4]; /* values of quant_method that it reads; NULL ends the list */
+	/* True if this row reads configuration q, whose quant_method is in `methods`.  NULL:
+	 * always */
 	int (*takes)(const struct json *q);
 	/* Names of the stored tensors after "MODULE.": "qweight", "qzeros".  A module with the
 	 * first one is quantised.  NULL ends the list.  A name that begins with "_", or "", follows
@@ -54,38 +55,37 @@ struct packing {
 	const char *unused[PACKED_UNUSED];
 	/* Check every member of the quantisation config q (of hf_quant_config.json: the whole
 	 * file).  *own: data for open, in d->arena.
-	 * INFER_EUNSUP, INFER_EFORMAT: by hf_bad_quant, with the key and its value */
+	 * INFER_EUNSUP, INFER_EFORMAT: set by hf_bad_quant, with the key and its value */
 	int (*config)(struct hf_dir *d, const struct json *q, const void **own, infer_error *err);
-	/* Check dtypes and shapes of the parts and choose the type; reads all scales and zero
-	 * points.
-	 * INFER_EUNSUP: no type holds the values exactly; the message names the tensor and the
+	/* Check dtypes and shapes of the parts and set p->type; reads all scales and zero points.
+	 * INFER_EUNSUP: no type represents the values exactly; the message names the tensor and the
 	 * reason.  INFER_EFORMAT */
 	int (*open)(struct hf_dir *d, struct hf_packed *p, infer_error *err);
 	/* Repack rows row ... row + n - 1 of matrix mat into `to`, in p->type.  Any thread. */
 	void (*rows)(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
 	             unsigned char *to);
 	/* Check a tensor that is not part of a quantised weight.  NULL: not checked.
-	 * INFER_EFORMAT: it should be quantised by the configuration, or the other tensors of its
+	 * INFER_EFORMAT: the configuration requires it to be quantised, or other tensors of its
 	 * weight are missing */
 	int (*other)(struct hf_dir *d, const void *own, const struct safetensors_tensor *t,
 	             infer_error *err);
 };
 
-/* quant.c: true if the row p reads checkpoints of configuration q. */
+/* quant.c: true if method p reads configuration q. */
 int hf_packing_takes(const struct packing *p, const struct hf_quant *q);
-/* quant.c: find the configuration and set d->quant.  It stays {NULL} without quantisation.
- * INFER_EUNSUP: a method without a row, by its name, or two different configurations */
+/* quant.c: find the configuration and set d->quant, {NULL} without quantisation.
+ * INFER_EUNSUP: packing_list.h lacks the method, or two configurations differ */
 int hf_quant_find(struct hf_dir *d, infer_error *err);
 /* Replace the stored tensors of quantised weights in d->raw.  Call it after hf_shards.  Does
  * nothing without quantisation.
- * Errors of the methods; INFER_EFORMAT: an incomplete weight; INFER_ENOMEM */
+ * Fails as packing->config and ->open; INFER_EFORMAT: a weight lacks a tensor; INFER_ENOMEM */
 int hf_packed_gather(struct hf_dir *d, infer_error *err);
-/* packed_notes.c: return a weight of the largest kind: most weights of raw have its method, bits,
- * group size, zero points and type.  NULL: nothing is quantised. */
+/* packed_notes.c: return a weight with the most frequent method, bits, group size, zero points and
+ * type in raw.  NULL: nothing is quantised. */
 const struct hf_packed *hf_packed_most(const struct safetensors *raw);
 /* packed_notes.c: append the keys general.source.quantization.* of that weight. */
 void hf_packed_keys(struct hf_dir *d);
-/* packed_notes.c: add notes (hf_note) about the weights that were repacked, in `seconds`. */
+/* packed_notes.c: add notes (hf_note) about the repacked weights; seconds: time of repacking. */
 int hf_packed_note(struct hf_dir *d, double seconds, infer_error *err);
 /* Fail for a member of the quantisation config: "DIR/config.json: quantization_config: " and
  * fmt. */

@@ -52,7 +52,7 @@ const struct hf_packed *hf_packed_most(const struct safetensors *raw)
 	return find_kinds(raw, all) ? all[0].one : NULL;
 }
 
-/* Count the kinds that differ in what the keys describe. */
+/* Count the kinds that the keys describe differently. */
 static uint32_t count_words(const struct kind *all, int n)
 {
 	uint32_t found = 0;
@@ -84,7 +84,7 @@ void hf_packed_keys(struct hf_dir *d)
 	gguf_write_u32(d->keys, "general.source.quantization.kinds", count_words(all, n));
 }
 
-/* Add the note of one kind; bytes: of its repacked rows. */
+/* Add the note of one kind, with the bytes of its repacked rows. */
 static int note_kind(struct hf_dir *d, const struct kind *k, infer_error *err)
 {
 	const struct infer_type_info *t = infer_type_info(k->one->type);

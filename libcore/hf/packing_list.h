@@ -1,6 +1,6 @@
-/* Every quantisation method of checkpoints: packing_NAME.  A module is read by the first row whose
- * `takes` accepts the configuration and whose first part exists.  No guard: included once per use
- * of PACKING(). */
+/* Quantisation methods of checkpoints: PACKING(NAME) is packing_NAME.  A module is read by the
+ * first row whose `takes` accepts the configuration and whose first part exists.  No guard:
+ * included once per use of PACKING(). */
 PACKING(gptq)
 PACKING(awq)
 PACKING(bnb4)

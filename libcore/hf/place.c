@@ -29,7 +29,7 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 	                     (long long)missing);
 }
 
-/* Give all experts one type: their common one, or the general one that holds the rows of all. */
+/* Give all experts one type: their common type, or hf_packed.general. */
 static int unify_expert_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const struct hf_packed *first = hf_packed_of(h->from[0]);
@@ -64,7 +64,7 @@ static int check_all(const struct hf_making *k, infer_error *err)
 		int layered = slot >= W_GLOBALS, n = layered ? k->m->h.n_layers : 1;
 
 		if (row && slot == W_K_B)
-			row = arch_row(a, W_KV_B); /* whose name is in the checkpoint */
+			row = arch_row(a, W_KV_B); /* its name is the one in the checkpoint */
 		if (!row || !row->hf[0])
 			continue;
 		for (int i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ static int reserve_copies(struct hf_making *k, struct hf_rows *const *h, int64_t
 	return INFER_OK;
 }
 
-/* Add the order of the columns of a matrix, "blk.0.attn_q.order", if act-order has changed it. */
+/* Add the order of the columns of a matrix, "blk.0.attn_q.order", if act-order changes it. */
 static int add_order(struct hf_making *k, const struct hf_rows *h, infer_error *err)
 {
 	static const char weight[] = "weight", order[] = "order";
@@ -182,7 +182,7 @@ static int add_made(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Set h->apart if every matrix can be used in the mapping, but they are not contiguous. */
+/* Set h->apart if the matrices can be used in place but are not contiguous. */
 static int set_apart(struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const void **parts;

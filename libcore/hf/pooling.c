@@ -21,7 +21,7 @@ static int fail_pooling(const struct hf_dir *d, const char *file, infer_error *e
 	               "one of mean, first token (cls) and last token must be the pooling");
 }
 
-/* Find the only pooling mode that is set. */
+/* Set *way to the pooling mode; fail unless exactly one is set. */
 static int find_pooling_mode(const struct hf_dir *d, const struct json *config, const char *file,
                              int *way, infer_error *err)
 {
@@ -56,7 +56,8 @@ static int find_pooling_mode(const struct hf_dir *d, const struct json *config, 
 	return *way ? INFER_OK : fail_pooling(d, file, err);
 }
 
-/* Return the name of a file in the folder of a module, in d->arena because the shard keeps it. */
+/* Return the path of a file in the folder of a module, in d->arena because the shard refers to
+ * it. */
 static const char *module_file(struct hf_dir *d, const struct json *path)
 {
 	char name[256];
@@ -87,7 +88,7 @@ static int read_pooling(struct hf_dir *d, const struct json *path, infer_error *
 	return INFER_OK;
 }
 
-/* True if the path names a folder directly in the directory. */
+/* True if the path names a folder in the directory itself. */
 static int is_folder(const struct json *path)
 {
 	size_t n = json_bytes(path);

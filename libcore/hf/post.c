@@ -1,20 +1,20 @@
 /* hf/post.c - the post-processor of tokenizer.json: the special tokens that encoding adds.  GGUF has three
- * flags for this: one token before a text, one after it, one between two texts.  tokenizer.c writes a
- * template with more tokens under a key of our own.
+ * flags for this: for one token before a text, one after it and one between two texts.  tokenizer.c
+ * writes a template with more tokens under a key of our own.
  * https://huggingface.co/docs/tokenizers/api/post-processors */
 #include "base/err.h"
 #include "hf/special.h"
 
 #include <string.h>
 
-/* True if v names a token. */
+/* True if v is the text of a token. */
 static int is_named(const struct json *v)
 {
 	return v && !json_is_null(v) && (!json_is_string(v) || v->n);
 }
 
-/* True if both are the same text.  An object with a content is never equal to it, as in the public
- * converter. */
+/* True if both are equal strings.  An object with that string as "content" is not equal, as in the
+ * public converter. */
 static int same_text(const struct json *a, const struct json *b)
 {
 	return json_is_string(a) && json_is_string(b) && a->n == b->n && !memcmp(a->s, b->s, a->n);
@@ -46,8 +46,8 @@ static void read_first(struct special *s, const struct json *first)
 	s->add[SPECIAL_BOS] = same_text(first, *bos) || same_text(first, *cls) ? ADD_YES : ADD_NO;
 }
 
-/* Read the last token.  If tokenizer_config.json names another end token, that one ends a turn or a
- * message. */
+/* Read the last token.  If tokenizer_config.json names another end token, the last token ends a
+ * turn or a message. */
 static void read_last(struct special *s, const struct json *last)
 {
 	const struct json **eos = &s->text[SPECIAL_EOS];
@@ -64,7 +64,7 @@ static void read_last(struct special *s, const struct json *last)
 	s->add[SPECIAL_EOS] = ADD_YES;
 }
 
-/* Read the separator of a pair "A sep B".  first, last: those of the template for one text. */
+/* Read the separator of a pair "A sep B".  first, last: tokens of the template for one text. */
 static void read_pair(struct special *s, const struct json *pair, const struct json *first,
                       const struct json *last)
 {
@@ -147,7 +147,7 @@ static int read_one(struct special *s, const struct json *p, infer_error *err)
 	}
 	if (json_equals(type, "TemplateProcessing"))
 		return read_template(s, p, err);
-	if (json_equals(type, "BertProcessing")) /* a reader adds these to WordPiece by itself */
+	if (json_equals(type, "BertProcessing")) /* GGUF readers add these tokens themselves */
 		return INFER_OK;
 	return hf_fail(s->d, "tokenizer.json", INFER_EUNSUP, err,
 	               "post_processor of type %s is not supported",

@@ -85,11 +85,11 @@ static int is_scalar(const struct json *v)
 	return v && v->kind != JSON_NULL && v->kind < JSON_ARRAY;
 }
 
-/* Fail if members of the configuration in a file of its own contradict those of config.json. */
+/* Fail if q, the configuration in `file`, contradicts that of config.json. */
 static int compare_quant_configs(struct hf_dir *d, const char *file, const struct json *q,
                                  infer_error *err)
 {
-	/* with their names in other files */
+	/* names in config.json and in other files */
 	static const char *const keys[][2] = { { "bits", "w_bit" },
 		                               { "group_size", "q_group_size" },
 		                               { "quant_method", "quant_method" },
@@ -116,7 +116,7 @@ static int compare_quant_configs(struct hf_dir *d, const char *file, const struc
 	return INFER_OK;
 }
 
-/* Add the configurations in files of their own. */
+/* Add the configurations of the files d->quants. */
 static int add_files(struct hf_dir *d, infer_error *err)
 {
 	int in_config = d->quant.at != NULL;

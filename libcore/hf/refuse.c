@@ -1,5 +1,4 @@
-/* hf/refuse.c - refuse directories that are not checkpoints that can be run; messages name a way to
- * get one. */
+/* hf/refuse.c - refuse directories that cannot be run; messages name a way to get one that can. */
 #include "base/err.h"
 #include "hf/hf.h"
 
@@ -12,7 +11,7 @@
 	"take " \
 	"a GGUF file"
 
-/* Files that make a directory something else, even if it contains a whole checkpoint. */
+/* Files that mark an unsupported directory, even if it contains a whole checkpoint. */
 static const struct {
 	const char *name, *what;
 } markers[] = {
@@ -57,7 +56,7 @@ static const struct {
 	  "a TensorRT engine, which cannot be run: take safetensors or a GGUF file" },
 };
 
-/* Values of quant_method without a row in packing_list.h. */
+/* Known values of quant_method without a row in packing_list.h. */
 static const struct {
 	const char *method, *what;
 } methods[] = {

@@ -1,5 +1,5 @@
-/* hf/rope.c - divisors of the frequencies of rotation, which GGUF files store as tensors: llama3 and proportional scaling
- * in rope_freqs, longrope in rope_factors_long and rope_factors_short. */
+/* hf/rope.c - RoPE frequency divisors, which GGUF files store as tensors: llama3 and proportional
+ * scaling in rope_freqs, longrope in rope_factors_long and rope_factors_short. */
 #include "base/err.h"
 #include "base/fmath.h"
 #include "hf/keys.h"
@@ -61,7 +61,7 @@ static int put_llama3_divisors(const struct hf_dir *d, float *out, int64_t n, in
 }
 
 /* Write the divisors of proportional scaling (Gemma 4): only a part of the frequencies rotates; the
- * divisor of the others is 1e30. */
+ * other divisors are 1e30. */
 static int put_proportional_divisors(const struct hf_dir *d, float *out, int64_t n,
                                      infer_error *err)
 {

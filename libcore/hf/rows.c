@@ -1,4 +1,4 @@
-/* hf/rows.c - copy tensors of a checkpoint into the order and the types of GGUF. */
+/* hf/rows.c - copy tensors of a checkpoint, with GGUF's order of rows and GGUF's types. */
 #include "hf/packed.h"
 #include "hf/rows.h"
 #include "base/err.h"
@@ -42,7 +42,8 @@ size_t hf_rows_row_bytes(const struct hf_rows *h) { return type_row_bytes(h->typ
 
 /* --- values */
 
-/* S EEEE MMM, bias 7; no infinities: all ones is NaN.  Micikevicius+ 2022, arXiv:2209.05433 */
+/* Decode E4M3: S EEEE MMM, bias 7; all ones is NaN, no infinities.  Micikevicius+ 2022,
+ * arXiv:2209.05433 */
 static float decode_e4m3(unsigned x)
 {
 	int e = (int)(x >> 3 & 15), m = (int)(x & 7);
@@ -53,7 +54,7 @@ static float decode_e4m3(unsigned x)
 	return x & 128 ? -v : v;
 }
 
-/* The upper half of a binary16: S EEEEE MM. */
+/* Decode E5M2, the upper half of a binary16: S EEEEE MM. */
 static float decode_e5m2(unsigned x) { return num_f16((uint16_t)(x << 8)); }
 
 static float read_one(int dtype, const unsigned char *p)
@@ -77,7 +78,7 @@ static int is_negated_exp(enum arch_transform how)
 	return how == T_NEG_EXP || how == T_TILED_NEG_EXP;
 }
 
-/* Convert n elements.  `from` may be the last bytes of the result's memory. */
+/* Convert n elements.  `from` may be at the end of the memory of `to`. */
 static void convert_elements(const struct hf_rows *h, int dtype, unsigned char *to,
                              const unsigned char *from, int64_t n)
 {
@@ -111,8 +112,8 @@ int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv)
 	return (k * h->each + v) * dv + r % dv;
 }
 
-/* Return the source row of row r, for T_BY_HEAD (z 0: all q, all k, all v) and T_BY_HEAD_Z (z 1:
- * all z).  The source has q, k, v and z per k head. */
+/* Return the source row of row r.  The source has q, k, v and z for each k head.  z 0, T_BY_HEAD:
+ * the result is all q, all k, all v; z 1, T_BY_HEAD_Z: all z. */
 static int64_t row_by_head(const struct hf_heads *h, int64_t r, int z)
 {
 	int64_t dv = h->each * h->dv, all = 2 * (h->dk + dv), qk = h->k_heads * h->dk;
@@ -177,14 +178,14 @@ const unsigned char *hf_rows_in_place(const struct hf_rows *h)
 
 struct piece {
 	struct hf_rows *h;
-	const unsigned char *from; /* matrix of the source */
+	const unsigned char *from; /* a matrix of the source */
 	int dtype;
 	int64_t row, n; /* rows of a matrix of the result */
 	unsigned char *to;
 };
 
-/* Copy columns into rows: gather the source elements at the end of each row's memory, then convert
- * in place. */
+/* Copy columns to rows: gather the elements of a row at the end of its memory, then convert in
+ * place. */
 static void copy_turned(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
@@ -235,12 +236,12 @@ static void copy_source_rows(const struct piece *p)
 			memset(p->to + (size_t)r * row, 0, row);
 }
 
-/* Bytes of a piece of work; total bytes from which threads are used; number of threads; a piece has
- * a multiple of TILE rows. */
+/* PIECE: bytes of a piece of work.  MANY: total bytes from which threads are used.  TILE: a piece
+ * has a multiple of TILE rows. */
 enum { PIECE = 256 << 10, MANY = 4 << 20, THREADS = 8, TILE = 64 };
 
-/* Return the rows of a piece: a multiple of a head's rows, so that the source rows are contiguous;
- * all rows of a quantised matrix that is turned, so that each of its rows is decoded once. */
+/* Return the rows of a piece: a multiple of a head's rows, so that source rows are contiguous.  A
+ * turned quantised matrix is one piece, so that each source row is decoded once. */
 static int64_t rows_per_piece(const struct hf_rows *h)
 {
 	int64_t n = PIECE / (int64_t)hf_rows_row_bytes(h), least = h->how == T_PAIRS ? h->heads.rows
@@ -264,7 +265,7 @@ struct work {
 	struct hf_rows *const *h;
 	int64_t n;
 	const struct infer_watch *watch;
-	uint64_t bytes; /* total */
+	uint64_t bytes; /* bytes of all results */
 	_Atomic uint64_t done;
 	size_t scratch_bytes; /* per worker */
 	unsigned char *scratch;
@@ -285,7 +286,7 @@ static struct hf_rows *find_tensor(const struct work *w, int64_t i)
 	return w->h[low];
 }
 
-/* Unmap the pages of a range of the file, so that it is not in memory next to its copy. */
+/* Unmap the pages of a range of the file, because its copy is in memory. */
 static void drop_pages(const unsigned char *at, size_t bytes)
 {
 	uintptr_t page = os_page(), from = (uintptr_t)at / page * page,

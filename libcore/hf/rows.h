@@ -1,15 +1,15 @@
 /* hf/rows.h (private) - rearrange tensors of a checkpoint into GGUF tensors: slices, stacks, transposes,
  * permutations of rows or columns, and changes of values.
  *
- * Source and result are arrays of matrices.  Row r of a matrix of the result is row s(r) of the matrix of the
- * source or, if `turned`, its column s(r).  s(r) = first + step * r, unless `how` permutes rows. */
+ * Source and result are arrays of matrices.  Row r of a result matrix is row s(r) of the source
+ * matrix, or column s(r) if `turned`.  s(r) = first + step * r, unless `how` permutes rows. */
 #ifndef HF_ROWS_H
 #define HF_ROWS_H
 #include <stdatomic.h>
 #include "arch/tensor.h"
 #include "file/safetensors.h"
 
-/* Sizes of heads, for transforms that permute their rows. */
+/* Sizes of heads, for transforms that permute rows of heads. */
 struct hf_heads {
 	int64_t rows;    /* T_PAIRS: rows of a head */
 	int64_t k_heads; /* recurrent layers: number of k heads */
@@ -18,38 +18,37 @@ struct hf_heads {
 };
 struct hf_rows {
 	struct infer_str name; /* name in GGUF */
-	int slot, layer;       /* -1: of no layer */
+	int slot, layer;       /* layer -1: none */
 	int type, n_dims;      /* enum infer_type */
 	int64_t ne[4];
-	int64_t cols, rows, mats; /* ne as matrices; cols is 1 for a vector */
+	int64_t cols, rows, mats; /* sizes of the result; cols is 1 for a vector */
 	/* [n_from] one tensor with all matrices, or one tensor per matrix (T_STACK; NULL: not found
 	 * yet) */
 	const struct safetensors_tensor **from;
 	int64_t n_from;
-	int64_t src_cols, src_rows; /* of a matrix */
+	int64_t src_cols, src_rows; /* of a source matrix */
 	int64_t first, step;        /* step 1 or 2 */
 	int turned;
 	int packed;    /* the source is quantised */
-	int64_t zeros; /* number of zero rows appended to the rows of the source */
+	int64_t zeros; /* zero rows to append to the source's rows */
 	enum arch_transform how;
 	struct hf_heads heads;
 	unsigned char *to;
-	const void *const *
-		apart; /* [mats] pointers into the source, if nothing has to be copied; else NULL */
-	int64_t end;   /* set by hf_rows_make: number of pieces of work of this tensor and those
-	                * before it */
-	_Atomic int64_t left; /* pieces of this tensor that are not done */
+	const void *const *apart; /* [mats] source matrices; NULL: copied or contiguous */
+	int64_t end; /* set by hf_rows_make: pieces of work of this tensor and all before it */
+	_Atomic int64_t left; /* unfinished pieces of this tensor */
 };
-/* Pointer to matrix i in the source.  NULL if the matrix has to be copied: its rows, values or type change,
- * or it is not aligned to its elements. */
+/* Return a pointer to matrix i in the source, or NULL if the matrix must be copied: its rows,
+ * values or type change, or it is not aligned. */
 const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i);
-/* The same for the whole tensor; NULL also if its matrices are not contiguous. */
+/* Return a pointer to the whole tensor in the source, or NULL if a matrix must be copied or they
+ * are not contiguous. */
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
-/* The enum infer_type that weights of a dtype are stored as; -1: not supported (integers, F64). */
+/* Return the enum infer_type for weights of a dtype; -1: not supported (integers, F64). */
 int hf_type_of(int dtype);
-/* The enum infer_type of the source. */
+/* Return the enum infer_type of the source. */
 int hf_source_type(const struct safetensors_tensor *t);
-/* Bytes of a row of the result. */
+/* Return the bytes of a row of the result. */
 size_t hf_rows_row_bytes(const struct hf_rows *h);
 /* Copy n tensors into their .to, on several threads if they are large, and report the bytes written
  * to w.  Each source must be in the mapping of a file: the pages that were read are unmapped
@@ -59,14 +58,15 @@ int hf_rows_make(struct hf_rows *const *h, int64_t n, const struct infer_watch *
 
 /* True if the transform permutes rows or columns. */
 int hf_rows_permutes(enum arch_transform how);
-/* Return the source row of row r. */
+/* Return s(r). */
 int64_t hf_rows_source(const struct hf_rows *h, int64_t r);
 /* Return the source row (or column) of row r of T_TILED: v head k + k_heads * v of the result is v
  * head k * each + v of the source. */
 int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv);
-/* rows_packed.c: bytes of scratch for n rows; 0: the source is not quantised. */
+/* rows_packed.c: return the bytes of scratch for n rows; 0: the source is not quantised. */
 size_t hf_rows_packed_scratch(const struct hf_rows *h, int64_t n);
-/* rows_packed.c: copy rows row ... row + n - 1 of matrix mat of a quantised source.  All rows if h->turned. */
+/* rows_packed.c: copy rows row ... row + n - 1 of matrix mat of a quantised source; h->turned
+ * requires all rows. */
 void hf_rows_packed(const struct hf_rows *h, int64_t mat, int64_t row, int64_t n, unsigned char *to,
                     unsigned char *scratch);
 #endif

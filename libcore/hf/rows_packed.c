@@ -1,5 +1,5 @@
-/* hf/rows_packed.c - copy rows of quantised weights: repacked, in the order of GGUF's rows; decoded to F32 if
- * their columns become rows, or if the tensor is F32 in GGUF. */
+/* hf/rows_packed.c - copy rows of quantised weights: repacked, in GGUF's order of rows, or decoded
+ * to F32 if columns become rows or the tensor is F32 in GGUF. */
 #include "hf/packed.h"
 #include "hf/rows.h"
 #include "type/type.h"
@@ -49,7 +49,7 @@ static void put_row(const struct piece *w, unsigned char *to, const unsigned cha
 		memcpy(to, row, w->in);
 		return;
 	}
-	for (int64_t c = 0; c < h->cols; c += each) { /* heads are whole blocks */
+	for (int64_t c = 0; c < h->cols; c += each) { /* a head is a number of whole blocks */
 		int64_t from =
 			h->how == T_TILED_COLS ? hf_rows_untile(&h->heads, c, h->heads.dv) : c;
 		const unsigned char *block = row + (size_t)(from / each * t->info.block_bytes);
@@ -93,7 +93,7 @@ static void copy_repacked_rows(const struct piece *w)
 		low = s < low ? s : low;
 		high = s > high ? s : high;
 	}
-	if (high - low < w->n && hf_rows_permutes(h->how)) { /* rows are permuted */
+	if (high - low < w->n && hf_rows_permutes(h->how)) { /* the source rows are permuted */
 		repack(w, low, high - low + 1, w->at);
 		for (int64_t i = 0; i < w->n; i++)
 			put_row(w, w->to + (size_t)i * w->out,

@@ -1,4 +1,4 @@
-/* hf/scales.c - scales of quantised weights: dtype, shape and values. */
+/* hf/scales.c - check and read scales of quantised weights. */
 #include "hf/scales.h"
 #include "base/num.h"
 #include "hf/tensors.h"
@@ -21,8 +21,8 @@ float hf_scales_get(const struct hf_scales *s, int64_t i)
 	}
 }
 
-/* Count the bits of the significand without trailing zeros.  24 for numbers whose products could be
- * too large or too small for exact arithmetic. */
+/* Count the bits of the significand without trailing zeros; 24 if products with x could overflow or
+ * underflow. */
 static int count_bits(float x)
 {
 	uint32_t m = num_bits(x) & 0x7fffff;

@@ -1,5 +1,5 @@
 /* hf/scales.h (private) - the scales of a quantised weight matrix: one number for each block of high x wide
- * weights.  Tensor: one block; channel: a block is a row; group: 1 x group. */
+ * weights.  Per tensor: one block; per channel: a block is a row; per group: 1 x group. */
 #ifndef HF_SCALES_H
 #define HF_SCALES_H
 #include "hf/hf.h"
@@ -7,12 +7,12 @@
 struct hf_scales {
 	const unsigned char *at;
 	int dtype;          /* ST_F32, ST_F16, ST_BF16; ST_F8_E8M0 and ST_U8: 2^(x - 127) */
-	int64_t rows, cols; /* of the grid of scales */
+	int64_t rows, cols; /* sizes of the grid of scales */
 	int64_t high, wide; /* rows and columns of weights that share a scale */
 	/* set by hf_scales_open */
-	int f16;    /* F16 holds all of them exactly */
-	int powers; /* all are powers of two with exponents -116 ... 100 */
-	int bits; /* significant bits of the one that has most; 24 also if one is beyond 2^-100 ... 2^100 */
+	int f16;    /* all scales are exact in F16 */
+	int powers; /* all scales are powers of two, 2^-116 ... 2^100 */
+	int bits; /* significant bits of the widest scale; 24 if one is outside 2^-100 ... 2^100 */
 };
 /* Open the scales t, and check that t has a supported dtype, rows x cols elements, one per block of
  * high x wide weights, and finite values.
@@ -26,13 +26,13 @@ static inline float hf_scale_of(const struct hf_scales *s, int64_t row, int64_t 
 {
 	return hf_scales_get(s, row / s->high * s->cols + col / s->wide);
 }
-/* True if the columns of a row change their scale at multiples of n only. */
+/* True if n consecutive columns, from a multiple of n on, have the same scale. */
 static inline int hf_scales_allow(const struct hf_scales *s, int64_t n)
 {
 	return s->cols == 1 || s->wide % n == 0;
 }
-/* Fail unless t is rows x cols of dtype; dimensions of 1 are ignored.  key: the source of the
- * sizes, for the message.
+/* Fail unless t is rows x cols of dtype; dimensions of 1 are ignored.  key: source of the sizes,
+ * for messages.
  * INFER_EFORMAT */
 int hf_part_check(const struct hf_dir *d, const struct safetensors_tensor *t, int dtype,
                   int64_t rows, int64_t cols, infer_error *err);

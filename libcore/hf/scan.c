@@ -1,4 +1,4 @@
-/* hf/scan.c - tokens of a JSON text. */
+/* hf/scan.c - read a JSON text token by token. */
 #include "hf/scan.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -80,7 +80,7 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* Skip a string; *raw is its text with the quotes, *escapes true if it has any. */
+/* Skip a string.  *raw: its text with the quotes; *escapes: true if it has escapes. */
 static int skip_string(struct hf_scan *s, struct infer_str *raw, int *escapes, infer_error *err)
 {
 	const char *from = s->at;

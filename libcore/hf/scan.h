@@ -14,7 +14,7 @@ struct hf_scan {
 
 /* Begin at the start of t.  INFER_EFORMAT: not UTF-8, empty, or of 4 GiB or more */
 int hf_scan_open(struct hf_scan *s, struct hf_dir *d, const struct hf_text *t, infer_error *err);
-/* Fail at the current place, with the name of the file and the byte. */
+/* Fail at the current position; the message names the file and the byte. */
 int hf_scan_fail(const struct hf_scan *s, infer_error *err, const char *why);
 /* Skip white space; true if the next byte is c. */
 int hf_scan_is(struct hf_scan *s, char c);
@@ -29,10 +29,10 @@ int hf_scan_str(struct hf_scan *s, struct infer_str *out, infer_error *err);
 /* Read a number.  INFER_EFORMAT: not a number, or too large for a double */
 int hf_scan_num(struct hf_scan *s, struct json *out, infer_error *err);
 /* Read any value as text.  Only its brackets and strings are checked.
- * INFER_EFORMAT: one is not closed, or nested deeper than JREAD_DEPTH */
+ * INFER_EFORMAT: a bracket or string is not closed, or nesting exceeds JREAD_DEPTH */
 int hf_scan_value(struct hf_scan *s, struct infer_str *out, infer_error *err);
-/* Parse the text of a value into a tree, in a.  most: bytes.  INFER_EFORMAT: not JSON;
- * INFER_EUNSUP: longer; INFER_ENOMEM */
+/* Parse the text of a value into a tree in arena a.  INFER_EFORMAT: not JSON; INFER_EUNSUP: more
+ * than `most` bytes; INFER_ENOMEM */
 int hf_scan_tree(const struct hf_scan *s, struct infer_str value, size_t most, const char *member,
                  struct arena *a, const struct json **out, infer_error *err);
 #endif

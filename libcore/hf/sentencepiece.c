@@ -1,5 +1,5 @@
-/* hf/sentencepiece.c - tokenizer.model, the vocabulary of SentencePiece, as the keys tokenizer.ggml.*.
- * It is a message of protocol buffers:
+/* hf/sentencepiece.c - convert tokenizer.model, the vocabulary of SentencePiece, to keys
+ * tokenizer.ggml.*.  The file is a protocol-buffer message:
  * https://github.com/google/sentencepiece/blob/master/src/sentencepiece_model.proto */
 #include "base/err.h"
 #include "base/num.h"
@@ -23,8 +23,8 @@ struct proto {
 /* One field of a message. */
 struct field {
 	unsigned number, wire;
-	uint64_t value;          /* of VARINT, FIXED32 and FIXED64 */
-	const unsigned char *at; /* of BYTES */
+	uint64_t value;          /* if wire is VARINT, FIXED32 or FIXED64 */
+	const unsigned char *at; /* if wire is BYTES */
 	size_t n;
 };
 static int fail_damaged(const struct proto *p, const char *what, infer_error *err)
@@ -305,10 +305,10 @@ int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_erro
 	return INFER_OK;
 }
 
-/* A reader matches user-defined pieces in the text itself, where U+2581 is a space.  SentencePiece
- * matches them in the normalised text, which has no spaces, so a piece with a space never matches
- * there.  If a space is added before a text, a reader would also add one after such a token; then
- * it becomes a normal piece, as in files of the public converter. */
+/* Set the type of user-defined pieces.  A GGUF reader matches them in the original text, where
+ * U+2581 is a space; SentencePiece in normalised text, where a piece with a space never matches.
+ * If a space is added before a text, a reader would also add one after such a token; then it
+ * becomes a normal piece, as in files of the public converter. */
 static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_error *err)
 {
 	uint32_t changed = 0;
@@ -330,7 +330,7 @@ static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_erro
 	               : INFER_OK;
 }
 
-/* Add padding tokens from `from` to s->n, which no file names. */
+/* Add padding tokens with the ids from `from` to s->n - 1. */
 static int pad_vocabulary(struct hf_dir *d, struct spm *s, uint32_t from, infer_error *err)
 {
 	for (uint32_t i = from; i < s->n; i++) {
@@ -373,7 +373,7 @@ static int put_pieces(struct hf_dir *d, const struct spm *s, infer_error *err)
 }
 
 /* Write the keys of normalisation.  For the tokenizer kind llama, add_space_prefix is written only
- * if it differs from the default of a reader. */
+ * if it differs from the default of GGUF readers. */
 static int put_spm_normalizer(struct hf_dir *d, const struct spm *s, infer_error *err)
 {
 	const struct json *prefix = json_get(d->tokenizer_config, "add_prefix_space");

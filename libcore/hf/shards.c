@@ -98,8 +98,7 @@ static const char *shard_name(const struct hf_dir *d, int shard)
 	return strrchr(d->f->shards[shard].path, '/') + 1;
 }
 
-/* Check that every tensor of the index is in its shard, and that the index has every tensor of the
- * shards. */
+/* Check that the index and the shards list the same tensors. */
 static int check_index(const struct hf_dir *d, const struct json *map, infer_error *err)
 {
 	char name[FILE_QUOTE], value[FILE_QUOTE];
@@ -157,7 +156,8 @@ static int read_index(struct hf_dir *d, const struct json *index, infer_error *e
 	return check_index(d, map, err);
 }
 
-/* Fail for files named like shards that the index does not name: they would be ignored silently. */
+/* Fail if there are files named like shards that the index lacks: they would be ignored
+ * silently. */
 static int check_others(struct hf_dir *d, int has_index, int has_single, infer_error *err)
 {
 	const char *const *names;

@@ -29,7 +29,7 @@ static const struct {
 	{ SPECIAL_EOS, "add_eos_token", KEY("add_eos_token") },
 	{ SPECIAL_SEP, "add_sep_token", KEY("add_sep_token") },
 };
-/* Tokens that the public converter looks up by text for a class, if no file names them. */
+/* Texts of tokens that the public converter looks up for a class if no file names the token. */
 static const struct {
 	const char *class, *text;
 	int which;
@@ -192,7 +192,7 @@ static int64_t find_added(const struct special *s, const char *at, size_t n)
 	return -1;
 }
 
-/* Return the id by added_tokens_decoder of tokenizer_config.json, or -1. */
+/* Return the id of a text in added_tokens_decoder of tokenizer_config.json, or -1. */
 static int64_t find_decoded(const struct special *s, const char *at, size_t n)
 {
 	json_each(v, json_get(s->d->tokenizer_config, "added_tokens_decoder")) {
@@ -220,7 +220,7 @@ static int set_id(struct special *s, int which, int64_t id, int64_t vocab, infer
 	return INFER_OK;
 }
 
-/* Return a member of config.json that is the id of a token, or else that of its text model. */
+/* Return the member `name`, a token's id, of config.json, else of its text_config. */
 static const struct json *find_config_id(const struct hf_dir *d, const char *name)
 {
 	const struct json *v = json_get(d->config, name);

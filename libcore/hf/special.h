@@ -15,12 +15,12 @@ enum special_id {
 	SPECIAL_EOM,
 	SPECIAL_IDS
 };
-/* Does encoding add a token? */
+/* ADD_YES: encoding adds the token. */
 enum special_add { ADD_UNKNOWN, ADD_NO, ADD_YES };
 
 /* State of reading special tokens.
  * text: a string, or an object with a string `content`; NULL: no file names the token.
- * add: of SPECIAL_BOS, SPECIAL_EOS and SPECIAL_SEP */
+ * add: set for SPECIAL_BOS, SPECIAL_EOS and SPECIAL_SEP only */
 struct special {
 	struct hf_dir *d;
 	const struct json *added; /* added_tokens of tokenizer.json */

@@ -5,7 +5,7 @@
 
 #define SPM_FILE "tokenizer.model"
 
-/* values of the file, and of GGUF */
+/* numbers in tokenizer.model and in GGUF */
 enum spm_type { SPM_NORMAL = 1, SPM_UNKNOWN, SPM_CONTROL, SPM_USER, SPM_UNUSED, SPM_BYTE };
 enum spm_model { SPM_UNIGRAM = 1, SPM_BPE };
 
@@ -27,7 +27,7 @@ struct spm {
 
 /* added.c: append or replace pieces by the tokens of added_tokens.json and tokenizer_config.json,
  * and write keys for tokens that strip white space next to them.
- * INFER_EFORMAT: a file is not of this form; INFER_ENOMEM */
+ * INFER_EFORMAT: a file has another structure; INFER_ENOMEM */
 int spm_add(struct hf_dir *d, struct spm *s, infer_error *err);
 /* Replace the text of a piece by a copy with a space for each U+2581, in d->brief.  INFER_ENOMEM */
 int spm_with_spaces(struct hf_dir *d, struct spm_piece *x, infer_error *err);

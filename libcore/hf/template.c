@@ -10,7 +10,8 @@
 #define KEY "tokenizer.chat_template"
 enum { NAME_MAX_BYTES = 64 };
 
-/* The templates of a directory, in the order of the keys.  `standard` is the one without a name. */
+/* The templates of a directory, in the order of the keys.  standard: the template without a
+ * name. */
 struct named {
 	char name[NAME_MAX_BYTES + 1];
 	const char *at;
@@ -19,7 +20,7 @@ struct named {
 struct templates {
 	struct named *at; /* [n] templates with names */
 	uint32_t n;
-	struct named standard; /* at is NULL: there is none */
+	struct named standard; /* standard.at is NULL: no such template */
 };
 
 /* Append a template under its name in GGUF: characters other than letters and digits become '_'. */

@@ -1,5 +1,5 @@
-/* hf/tensors.c - the tensors of a checkpoint as those of GGUF, by the rows of its architecture
- * (arch/tensor_list.h). */
+/* hf/tensors.c - convert the tensors of a checkpoint to GGUF's, by the architecture's rows of
+ * arch/tensor_list.h. */
 #include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Return the size of a dimension by config.json; -1: not given there. */
+/* Return the size of a dimension from config.json; -1: not given. */
 static int64_t config_dim(const struct hf_making *k, int layer, int dim)
 {
 	switch ((enum arch_dim)dim) {
@@ -26,14 +26,15 @@ static int64_t config_dim(const struct hf_making *k, int layer, int dim)
 
 static int is_every_other(enum arch_transform how) { return how == T_EVEN || how == T_ODD; }
 
-/* True if the rows of the result are columns of the source.  Quantised weights have their outputs as rows. */
+/* True if the rows of the result are columns of the source.  False for quantised weights, whose
+ * rows are always the outputs. */
 static int is_turned(const struct arch_tensor *row, enum arch_transform how,
                      const struct safetensors_tensor *t)
 {
 	return !hf_packed_of(t) && (how == T_TURN || (is_every_other(how) && row->shape[2]));
 }
 
-/* Return the dimension along which one tensor is split into parts. */
+/* Return the dimension along which a tensor is split into parts. */
 static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 {
 	return row->shape[1] && !(is_every_other(how) && !row->shape[2]) ? 1 : 0;
@@ -41,8 +42,8 @@ static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 
 /* --- shapes */
 
-/* True if the shape of t equals shape[n] (ne[0] first), ignoring dimensions of 1.  A shape of -1
- * matches any size and is replaced by it. */
+/* True if the shape of t equals shape[n] (ne[0] first), ignoring dimensions of 1.  An element of -1
+ * matches any size and is set to it. */
 static int match_shape(const struct safetensors_tensor *t, int64_t shape[3], int n)
 {
 	int i = 0, dim = t->n_dims - 1;
@@ -131,7 +132,7 @@ static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_t
 	}
 	if (!match_shape(t, want, dims))
 		return wrong_shape(k, t, want, dims, err);
-	for (int i = 0; i < n; i++) /* an unknown size is that of the tensor */
+	for (int i = 0; i < n; i++) /* unknown sizes are those of the tensor */
 		ne[i] = ne[i] < 0 ? want[i] : ne[i];
 	ne[at] = part < 0 ? want[at] - before : part;
 	h->n_dims = n;
@@ -243,7 +244,7 @@ struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int 
 	return i ? k->at[*i] : NULL;
 }
 
-/* Give the embedding table of Gemma 3 a row for each token: drop rows, or append zeros. */
+/* For Gemma 3, make the embedding table n_tokens rows long: drop rows, or append rows of zeros. */
 static void fit_vocabulary(const struct hf_making *k, struct hf_rows *h)
 {
 	const char *arch = k->m->arch->gguf;
@@ -262,8 +263,8 @@ static void fit_vocabulary(const struct hf_making *k, struct hf_rows *h)
 	}
 }
 
-/* Add the GGUF tensor of a row, a slice of t.  sizes: of the split dimension of t, its elements before this
- * slice, elements of this slice; -1: unknown. */
+/* Add the GGUF tensor of a row, a slice of t.  sizes: size of the split dimension of t, start of
+ * this slice, size of this slice; -1: unknown. */
 static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
                     const struct arch_tensor *row, int layer, const int64_t sizes[3],
                     infer_error *err)
@@ -290,7 +291,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 	return set_heads(k, h, err);
 }
 
-/* Add a tensor of one expert, or stream. */
+/* Add a tensor of one expert or one AltUp stream. */
 static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
                       const struct arch_tensor *row, int layer, int expert, infer_error *err)
 {
@@ -361,7 +362,7 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 	return INFER_OK;
 }
 
-/* Add every GGUF tensor that t has a slice for. */
+/* Add every GGUF tensor that is a slice of t. */
 static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
                      const struct arch_parts *p, int layer, infer_error *err)
 {
@@ -385,7 +386,7 @@ static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
 	return INFER_OK;
 }
 
-/* Drop the rows of slots that this layer does not have: a name may stand for different slots in
+/* Drop the rows of slots that this layer does not have: a name may mean different slots in
  * different layers. */
 static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int layer)
 {
@@ -397,7 +398,7 @@ static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int l
 	p->n = n;
 }
 
-/* True for a bias of zeros that the model lacks: quantisation libraries store one for every
+/* True for a bias of zeros in a layer without bias: quantisation libraries store one for every
  * layer. */
 static int is_no_bias(const struct hf_making *k, const struct safetensors_tensor *t)
 {
@@ -448,8 +449,8 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 	return add_parts(k, t, &p, layer, err);
 }
 
-/* Add the dense layers after the model, before its own tensors, as the public converter writes
- * them. */
+/* Add the dense layers of sentence-transformers before the model's own tensors, as the public
+ * converter does. */
 static int add_dense(struct hf_making *k, infer_error *err)
 {
 	static const int slots[HF_DENSE] = { W_DENSE_2, W_DENSE_3 };
@@ -475,7 +476,7 @@ static int is_conv_of_mlx(const struct safetensors_tensor *t)
 	       t->shape[2] == 1 && t->shape[1] > 1;
 }
 
-/* Read the parameters that names and sizes depend on. */
+/* Read the parameters that tensor names and sizes depend on. */
 static int read_sizes(struct hf_making *k, infer_model *m, infer_error *err)
 {
 	struct hf_dir *d = k->d;

@@ -1,5 +1,5 @@
-/* hf/tensors.h (private) - shared by tensors.c, place.c and leave.c: from the tensors of a checkpoint to those
- * of GGUF. */
+/* hf/tensors.h (private) - shared by tensors.c, place.c and leave.c, which convert the tensors of a
+ * checkpoint to GGUF's. */
 #ifndef HF_TENSORS_H
 #define HF_TENSORS_H
 #include "hf/hf.h"
@@ -10,7 +10,7 @@ enum hf_leave {
 	LEAVE_NOT,
 	LEAVE_MEDIA,    /* vision or audio tower, or projector */
 	LEAVE_NEXT,     /* multi-token prediction layers */
-	LEAVE_DERIVED,  /* follows from config.json */
+	LEAVE_DERIVED,  /* computed from config.json */
 	LEAVE_HEAD,     /* output matrix that is tied to the embedding table */
 	LEAVE_TRAINING, /* pretraining heads of an encoder */
 	LEAVES
@@ -21,41 +21,40 @@ struct hf_making {
 	struct hf_dir *d;
 	const infer_model *m;             /* only arch and h are set */
 	int64_t first_position, n_tokens; /* n_tokens 0: no vocabulary */
-	int layers_next;                  /* layers of the checkpoint after the n_layers */
+	int layers_next;                  /* layers of the checkpoint after the first n_layers */
 	int ranks;                        /* the model has a head that scores texts */
 	int added_one;       /* gains already include the 1 of T_PLUS1, as MLX stores them */
 	struct hf_rows **at; /* [n], in the order of the file */
 	int64_t n;
-	const void *const **parts; /* [tensors of the file] of struct infer_file */
-	struct map map;            /* name of GGUF -> index */
+	const void *const **parts; /* [tensors of the file] infer_file.parts */
+	struct map map;            /* GGUF name -> index in `at` */
 	int left[LEAVES];
 };
-/* Return the name as the rows of the architecture spell it: without prefixes of multimodal
- * wrappers, and with .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL:
- * out of memory. */
+/* Return the name as in the architecture's rows: without prefixes of multimodal wrappers, and with
+ * .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL: out of memory. */
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
-/* Find the rows for a name of experts in the form that the architecture's own rows lack: one tensor
- * per expert instead of one for all, or the reverse.  The rows are stored in spare.  n 0: not such
- * a name. */
+/* Find rows for an expert tensor that is stored differently from the architecture's rows: one
+ * tensor per expert instead of one for all, or the reverse.  The rows are stored in spare.  n 0:
+ * not such a name. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
 /* True for the name of a tensor in a vision or audio tower, or a projector, of a multimodal
  * checkpoint. */
 int hf_is_media(struct infer_str name);
-/* Return the reason to leave a tensor out, or 0.  rows: the rows of its name; layer: -1 if it is in
- * none. */
+/* Return the reason to leave a tensor out, or 0.  rows: the rows for its name; layer -1: in no
+ * layer. */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);
-/* Return the GGUF tensor of this name (without "blk.N."); layer -1: of no layer.  NULL: not found
- * so far. */
+/* Return the GGUF tensor of this name (without "blk.N.") found so far, or NULL.  layer -1: in no
+ * layer. */
 struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer);
-/* Check that all tensors are there, copy those that cannot be used in place, and add all to the
+/* Check that no tensor is missing, copy those that cannot be used in place, and add all to the
  * file.
- * INFER_EFORMAT: one is missing; INFER_ENOMEM */
+ * INFER_EFORMAT: a tensor is missing; INFER_ENOMEM */
 int hf_place_tensors(struct hf_making *k, infer_error *err);
 /* Add notes (hf_note) about tensors left out and copied. */
 int hf_note_tensors(struct hf_making *k, infer_error *err);
-/* As hf_fail; the message names the file of t, and t. */
+/* Like hf_fail; the message names t and its file. */
 int hf_bad_tensor(const struct hf_dir *d, const struct safetensors_tensor *t, int code,
                   infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6), cold));

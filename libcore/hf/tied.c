@@ -38,7 +38,7 @@ static int same_tensor(const struct safetensors_tensor *a, const struct safetens
 	return p->how == q->how;
 }
 
-/* True if the class has an output matrix. */
+/* True if the class has an output matrix lm_head. */
 static int has_output(const struct hf_dir *d)
 {
 	const struct json *name = json_at(json_get(d->config, "architectures"), 0);
@@ -56,8 +56,8 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
 	const struct safetensors_tensor *table = find_by_suffix(d, "embed_tokens.weight"),
 					*head = find_by_suffix(d, "lm_head.weight");
-	/* the top-level member decides, but some writers of multimodal configs leave its default
-	 * there */
+	/* the top-level member counts, but some writers of multimodal configs leave it at its
+	 * default */
 	const struct json *tied = json_get(d->config, "tie_word_embeddings");
 	int is_text = !json_get(d->config, "text_config");
 

@@ -1,5 +1,5 @@
-/* hf/tokenizer.c - the keys of a vocabulary, as the public converter derives them from
- * tokenizer.json.  Settings without such a key are written to keys of our own, tokenizer.infer.*
+/* hf/tokenizer.c - write the keys of a vocabulary that the public converter derives from
+ * tokenizer.json.  Settings without such a key are written to our own keys, tokenizer.infer.*
  * (tok/pipe.h). */
 #include "base/err.h"
 #include "base/jread.h"
@@ -29,7 +29,7 @@ static int is_gemma4(const struct hf_vocab *v)
 	return v->d->arch && !strcmp(v->d->arch->gguf, "gemma4");
 }
 
-/* True for control tokens that answers must contain, because parsers of answers need them. */
+/* True for control tokens that parsers of answers need, so answers must contain them. */
 static int is_shown(const struct hf_piece *p)
 {
 	static const char *const text[] = { "<|channel>",   "<channel|>",       "<|tool_call>",
@@ -70,7 +70,8 @@ static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 
 	s = s ? s : pad;
 	if (type == USER && v->kind == HF_BPE && !v->bytes) {
-		/* a reader matches it in text, so U+2581 becomes a space */
+		/* a GGUF reader matches this piece in the original text, so U+2581 becomes a
+		 * space */
 		size_t from = b->len;
 		buf_put(b, &n, sizeof n);
 		for (size_t i = 0; i < n; i++)
@@ -154,8 +155,8 @@ static int put_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
-/* Write scores from which a reader of SentencePiece models derives the order of merges: the rank of
- * the first merge that makes the piece. */
+/* Write scores that give a SentencePiece reader the order of merges: the rank of the first merge
+ * that makes the piece. */
 static int put_merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	float *score = mem_alloc(MEM_TOK, (size_t)n + 1, sizeof *score);
@@ -274,7 +275,7 @@ static int put_normalizer_keys(struct hf_vocab *v, int plain, infer_error *err)
 	return rc;
 }
 
-/* The flags of BERT normalisers in GGUF; -1: not given.  The last normaliser that has one
+/* The flags of BERT normalisers in GGUF; -1: not given.  The last normaliser with the flag
  * counts. */
 struct bert_flags {
 	int lower, strip;
@@ -369,7 +370,7 @@ static int put_own_model(struct hf_vocab *v, infer_error *err)
 
 /* ---- tokens that encoding adds */
 
-/* Append the ids of the special token of a template's piece, by "special_tokens". */
+/* Append the ids that "special_tokens" gives for a special token in a template. */
 static int put_special(struct hf_vocab *v, const struct json *all, const struct json *piece,
                        struct buf *to, infer_error *err)
 {

@@ -1,4 +1,4 @@
-/* hf/vocab.c - tokenizer.json, member by member. */
+/* hf/vocab.c - read tokenizer.json, member by member. */
 #include "hf/vocab.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -39,7 +39,7 @@ int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const ch
 
 /* ---- the table of the model's tokens */
 
-/* Bits of a slot: the id + 1; the other bits are of the hash. */
+/* SLOT_ID: bits of a slot for the id + 1; the other bits are hash bits. */
 enum { SLOT_ID = 2 * HF_TOKENS_MAX - 1 };
 
 /* Return the slot of a text, or the empty slot to insert it.  *tag: hash bits for the slot. */
@@ -105,7 +105,7 @@ static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_
 	return INFER_OK;
 }
 
-/* {"token": id, ...} */
+/* Read {"token": id, ...}. */
 static int read_vocab_object(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
@@ -130,7 +130,7 @@ static int read_vocab_object(struct hf_vocab *v, infer_error *err)
 	}
 }
 
-/* [["token", score], ...] */
+/* Read [["token", score], ...]. */
 static int read_vocab_array(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
@@ -168,7 +168,7 @@ static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b,
 	if (!a.len || !b.len)
 		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges[%llu] must be a pair",
 		                     (unsigned long long)v->n_merges);
-	/* GGUF joins the two with a space, and a reader splits at the first one */
+	/* GGUF stores a merge as "a b", and readers split it at the first space */
 	if (memchr(a.at + 1, ' ', a.len - 1))
 		return hf_vocab_fail(v, INFER_EUNSUP, err,
 		                     "model.merges[%llu]: a space after the first character of "
@@ -182,7 +182,7 @@ static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b,
 	return v->merges.bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
-/* ["a b", ...] or [["a", "b"], ...] */
+/* Read ["a b", ...] or [["a", "b"], ...]. */
 static int read_merges(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
@@ -190,7 +190,7 @@ static int read_merges(struct hf_vocab *v, infer_error *err)
 	int more;
 
 	TRY(hf_scan_take(s, '[', err));
-	/* an upper estimate; pages that are not written take no memory */
+	/* an upper bound; pages that are not written take no memory */
 	buf_reserve(&v->merges, (size_t)(s->end - s->at));
 	for (int first = 1;; first = 0) {
 		TRY(hf_scan_more(s, ']', first, &more, err));

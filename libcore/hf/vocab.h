@@ -1,11 +1,11 @@
-/* hf/vocab.h (private) - the contents of tokenizer.json, read once: the vocabulary, merges and
- * added tokens; the other members as texts.  Confined. */
+/* hf/vocab.h (private) - contents of tokenizer.json, read once: vocabulary, merges, added tokens,
+ * and the texts of other members.  Confined. */
 #ifndef HF_VOCAB_H
 #define HF_VOCAB_H
 #include "base/sip.h"
 #include "hf/scan.h"
 
-/* limit of tokens and of ids */
+/* limit on tokens and ids */
 enum { HF_TOKENS_MAX = 1 << 20 };
 
 enum hf_model { HF_BPE, HF_UNIGRAM, HF_WORDPIECE };
@@ -31,9 +31,9 @@ struct hf_added {
 struct hf_vocab {
 	struct hf_dir *d;
 	struct hf_scan scan;
-	/* the texts of members; .at NULL: absent or null */
+	/* JSON texts of members; .at NULL: absent or null */
 	struct infer_str added_tokens, normalizer, pre_tokenizer, post_processor, decoder;
-	/* the members of "model" except vocab and merges, as an object */
+	/* JSON object: the members of "model" except vocab and merges */
 	struct buf options;
 	const struct json *norm, *pre, *post, *decode, *model; /* parsed trees of the texts above */
 	enum hf_model kind;
@@ -43,11 +43,10 @@ struct hf_vocab {
 	struct hf_piece *piece;  /* [n] by id */
 	uint32_t n, cap;
 	double *score; /* [n] unigram only */
-	/* Hash table, open addressing: text of a token of the model to its id + 1; the bits above
-	 * are a hash. */
+	/* Hash table with open addressing: text of a model's token -> id + 1 and hash bits. */
 	uint32_t *slot, mask, n_model;
 	struct sip_key sip;
-	struct buf merges; /* in GGUF's encoding of strings */
+	struct buf merges; /* encoded as strings in GGUF */
 	uint64_t n_merges;
 	struct hf_added *added; /* [n_added] in the order of the file */
 	uint32_t n_added;
@@ -60,7 +59,7 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err);
 void hf_vocab_fini(struct hf_vocab *v);
 /* Return the id of a token of the model, or -1. */
 int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n);
-/* Add the token of an id.  member: for messages.  INFER_EFORMAT: the id is taken or too large;
+/* Add the token of an id.  member: for messages.  INFER_EFORMAT: the id is in use or too large;
  * INFER_ENOMEM */
 int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
                    infer_error *err);
@@ -68,7 +67,7 @@ int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const ch
  * tokenizer_config.json, whose flags take precedence.
  * INFER_EFORMAT; INFER_EUNSUP; INFER_ENOMEM */
 int hf_vocab_added(struct hf_vocab *v, infer_error *err);
-/* As hf_fail, for tokenizer.json. */
+/* Like hf_fail, for tokenizer.json. */
 #define hf_vocab_fail(v, code, err, ...) \
 	hf_fail((v)->d, (v)->d->tokenizer.name, code, err, __VA_ARGS__)
 

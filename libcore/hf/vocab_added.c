@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Limit in bytes of the entry of a token. */
+/* Limit in bytes of a token's entry. */
 enum { ENTRY_MAX = 1 << 16 };
 
 /* Position of an entry, for messages: file, member and index. */
@@ -124,7 +124,7 @@ static int read_list(struct hf_vocab *v, infer_error *err)
 	return rc;
 }
 
-/* Return the id that a key spells, or -1. */
+/* Parse the id in a key; -1: not an id. */
 static int32_t parse_decoder_id(const char *s, size_t n)
 {
 	int32_t id = 0;
