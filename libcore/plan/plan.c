@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* CODE, TOKEN, CANDIDATE: bytes that a program uses besides weights, cache and workspace: its
- * code, tables for each token of the vocabulary, and sampling candidates for each token and
- * user.  Fitted to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
+/* Bytes of a process besides weights, cache and workspace.  CODE: code and constants; TOKEN:
+ * tables, per token of the vocabulary; CANDIDATE: sampling candidates, per token and user.  Fitted
+ * to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
 enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
-/* bytes of a cached file that Linux maps when one byte is touched */
+/* bytes of a cached file that Linux maps on a page fault */
 enum { AROUND = 64 << 10 };
 
 static int64_t ctx_of(const struct infer_plan_ask *a)
@@ -20,7 +20,8 @@ static int64_t ctx_of(const struct infer_plan_ask *a)
 
 /* ---- memory ---- */
 
-/* Estimate the activations of a step without the engine: some rows of each width, in f32. */
+/* Estimate the bytes of the activations of a step without an engine: some f32 rows of each
+ * width. */
 static double estimate_workspace(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	double rows = (a->chunk ? a->chunk : CHUNK) + a->users, widest = 0;
@@ -33,8 +34,8 @@ static double estimate_workspace(const struct infer_shape *s, const struct infer
 
 static int all_on_gpu(const struct infer_setup *how) { return how->gpu_part >= 1; }
 
-/* Divide the memory between host and accelerators: each accelerator holds an equal share of
- * gpu_part of weights and cache; the embedding table stays on the host. */
+/* Divide the memory between host and accelerators.  The accelerators have equal shares of the
+ * fraction gpu_part of weights and cache; the embedding table stays on the host. */
 static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s,
                           const struct infer_machine *m, const struct infer_plan_ask *a)
 {
@@ -44,7 +45,7 @@ static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s
 
 	n->gpu = how->gpu_part > 0 ? there + n->workspace / (all_on_gpu(how) ? 1 : 2) : 0;
 	n->host = n->weights + n->kv + n->workspace + n->process;
-	if (how->gpu_part > 0) /* weights of accelerators are not kept on the host */
+	if (how->gpu_part > 0) /* weights on accelerators are not also kept on the host */
 		n->host = s->table_bytes + n->process +
 		          (n->weights - s->table_bytes + n->kv) * (1 - how->gpu_part) +
 		          n->workspace;
@@ -56,12 +57,12 @@ static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s
 	n->gpu_there = (double)m->gpu.memory_bytes;
 	if (a->budget_bytes && m->gpu.count && n->gpu_there > (double)a->budget_bytes)
 		n->gpu_there = (double)a->budget_bytes;
-	/* a description of accelerators alone has no host memory: then the host is not checked */
+	/* a machine without memory_bytes describes accelerators only: skip the check of the host */
 	n->fits = (n->host <= n->host_there || !m->memory_bytes) &&
 	          (!(how->gpu_part > 0) || n->gpu <= n->gpu_there);
 }
 
-/* Expected bytes of the embedding table that are touched, if the tokens are drawn uniformly. */
+/* Return the expected bytes of the embedding table that are touched by uniformly drawn tokens. */
 static double touched_table_bytes(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	double tokens = (double)a->users * (a->prompt + a->output),
@@ -69,13 +70,13 @@ static double touched_table_bytes(const struct infer_shape *s, const struct infe
 
 	if (windows < 1)
 		return s->table_bytes;
-	/* a window is touched with the same probability as an expert */
+	/* a window of AROUND bytes is touched like an expert, if each token uses one */
 	return AROUND * (windows < (double)INT32_MAX
 	                         ? infer_experts_touched((int)windows, 1, tokens)
 	                         : tokens);
 }
 
-/* Cache bytes of the prompts and outputs, in whole pages. */
+/* Return the KV cache bytes of all prompts and outputs, in whole pages. */
 static double touched_cache_bytes(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	int64_t page = 32, n = ((int64_t)a->prompt + a->output + page - 1) / page * page;
@@ -141,9 +142,9 @@ struct at {
 	const struct infer_plan_ask *a;
 };
 
-/* Return the seconds to prefill n tokens from position `from`, in chunks: predicted, or with
- * `limit` the least possible.  Sets *step to the step of the first chunk.  0: cannot be
- * predicted. */
+/* Return the seconds to prefill n tokens from position `from` in chunks: predicted, or if `limit`
+ * is 1, the least possible.  Sets *step to the step of the first chunk.  Returns 0 if there is no
+ * prediction. */
 static double read_prompt(const struct at *at, int64_t from, int64_t n, int limit,
                           struct infer_step_time *step)
 {
@@ -174,7 +175,8 @@ static void decode_step(const struct at *at, int64_t users, struct infer_step_ti
 	infer_step_time(t, at->s, at->m, &at->a->how, &l);
 }
 
-/* Speedup by a pipeline, whose stages compute different users at the same time. */
+/* Return the speedup by pipeline parallelism, whose stages compute different users at the same
+ * time. */
 static double pipeline_speedup(const struct infer_plan_ask *a, int64_t users)
 {
 	double n = a->how.split == INFER_SPLIT_PIPELINE ? a->how.gpus : 1;
@@ -187,13 +189,13 @@ static double time_of(const struct infer_step_time *t, int limit)
 	return limit ? t->limit : t->total;
 }
 
-/* Times of a request while `users` are served whose requests follow each other: the engine
- * prefills the prompts of the others between its tokens. */
+/* Times of a request while `users` send one request after another: between its tokens the engine
+ * prefills prompts of other users. */
 struct request {
-	double ttft, tpot, all; /* seconds; all: output tokens a second of all users */
-	double prompts;         /* part of tpot: prefill of other users' prompts */
+	double ttft, tpot, all; /* seconds; all: output tokens per second of all users */
+	double prompts;         /* seconds of tpot spent on prefill for other users */
 };
-/* Compute *r.  Returns 0 if it cannot be predicted. */
+/* Compute *r.  Returns 0 if there is no prediction. */
 static int request_of(struct request *r, const struct at *at, int64_t users, int limit)
 {
 	const struct infer_plan_ask *a = at->a;
@@ -207,10 +209,10 @@ static int request_of(struct request *r, const struct at *at, int64_t users, int
 	decode = time_of(&step, limit) / together;
 	if (!(prefill > 0) || !(decode > 0))
 		return 0;
-	/* while a request is decoded, every other prompt is prefilled once */
+	/* while a request is decoded, every other user's prompt is prefilled once */
 	r->prompts = a->output > 0 ? (double)(users - 1) * prefill / a->output : 0;
 	r->tpot = decode + r->prompts;
-	/* with other users, a prompt waits for half of another on average */
+	/* with other users, a prompt waits on average for half the prefill of another */
 	r->ttft = prefill + (users > 1 ? prefill / 2 + decode : 0);
 	r->all = (double)users / r->tpot;
 	return 1;
@@ -227,8 +229,8 @@ static int meets_targets(const struct at *at, int64_t users)
 	       (!(a->tpot_ms > 0) || r.tpot * 1e3 <= a->tpot_ms);
 }
 
-/* Find by bisection the largest number of users from 0 to `to` for which the monotonic condition
- * holds. */
+/* Find by bisection the largest number of users, 0 to `to`, for which `holds` is true; it is
+ * monotonic. */
 static int32_t most_users(const struct at *at, int32_t to, int (*holds)(const struct at *, int64_t))
 {
 	int32_t lo = 0, hi = to;

@@ -13,8 +13,8 @@ static double element_bytes(int type)
 	return (double)t->block_bytes / t->block;
 }
 
-/* Return the count of operations that products of the weight are added to: quantised weights are
- * multiplied as int8; types without loops are decoded to f32. */
+/* Return the counter for the operations of products with the weight.  Quantised weights are
+ * multiplied as int8; types without kernels are decoded to f32. */
 static double *count_of(struct infer_cost *c, const struct kern *k, const struct weight *w)
 {
 	const struct kern_mm *mm = &k->mm[w->type];
@@ -65,7 +65,7 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 			w->ne[1], w->ne[0], w->n, w->row_bytes * (size_t)w->ne[1] * (size_t)w->n
 		};
 	}
-	/* the rows of a sequence read the cache once, together */
+	/* all rows of a sequence share one read of the cache */
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		add_node(c, &parts, &ref, i, sizes, &load, (double)l->seqs / (double)l->rows);
 	mem_free(sizes);

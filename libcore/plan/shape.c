@@ -22,7 +22,7 @@ static int slot_of(const char *name)
 	return 0;
 }
 
-/* The row operation of struct kern that costs about as much as the node. */
+/* Return the row operation of struct kern whose cost is closest to that of the node. */
 static int row_slot(const struct graph_node *n)
 {
 	switch ((enum graph_op)n->op) {
@@ -99,7 +99,7 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 	return add_work(s, &work, err);
 }
 
-/* Add a weight that has one matrix for each head. */
+/* Add the products of a weight that has one matrix for each head. */
 static int add_heads(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
 {
 	for (int i = 0; i < w->n; i++)
@@ -164,7 +164,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	const struct graph_node *n = &parts->graph->nodes[at];
 	struct infer_work w;
 
-	memset(&w, 0, sizeof w); /* compared as bytes */
+	memset(&w, 0, sizeof w); /* because it is compared as bytes */
 	w.times = 1;
 	w.out = n->rows == GRAPH_OUT;
 	switch ((enum graph_op)n->op) {
@@ -230,7 +230,8 @@ static int is_product(const struct backend_model *parts, const struct weight *w)
 	return 0;
 }
 
-/* Return the bytes of the embedding tables that no product reads, and their *elements. */
+/* Return the bytes of the embedding tables that no product reads.  Sets *elements to their number
+ * of elements. */
 static double table_bytes(const struct backend_model *parts, double *elements)
 {
 	double bytes = 0;
@@ -266,8 +267,9 @@ static double active_params(const struct infer_shape *s)
 	return sum;
 }
 
-/* Count the parallel regions of a step; each ends with a barrier.  Products with the same source
- * share a region, and so do consecutive row operations.  Row operations of one thread need none. */
+/* Count the parallel regions of a step, which end with a barrier.  Products with the same source
+ * share a region, and so do consecutive row operations.  Row operations that one thread computes
+ * need no region. */
 static int32_t count_regions(const struct graph *g)
 {
 	int32_t n = 0, last = -1;
@@ -348,7 +350,7 @@ void infer_shape_retype(struct infer_shape *s, int type)
 	s->weight_bytes += is - was;
 }
 
-/* Return the number of states that a sequence of n positions holds at once: those of its earlier
+/* Return the number of recurrent states that a sequence of n positions keeps: those of its earlier
  * pages and those that a prefill step writes. */
 static double states_held(int64_t n)
 {

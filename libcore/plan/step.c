@@ -1,5 +1,5 @@
 /* plan/step.c - the least time and the predicted time of a step (roofline model: Williams+ 2009,
- * doi:10.1145/1498765.1498785).  Predictions use the measured rates of the loops, or else the
+ * doi:10.1145/1498765.1498785).  Predictions use the measured rates of the kernels, or else the
  * published fraction of the limit that such machines reach. */
 #include <infer/plan.h>
 #include "backend/cpu/limits.h"
@@ -37,8 +37,8 @@ static double seen(const struct infer_work *w, const struct infer_load *l)
 	return (double)(w->window && w->window < l->ctx ? w->window : l->ctx);
 }
 
-/* Operations of a node, and the bytes of weights and cache that it reads.  All rows of a
- * sequence read the cache once. */
+/* Operations of a node, and the bytes of weights and cache that it reads.  All rows of a sequence
+ * share one read of the cache. */
 struct counts {
 	double ops, weight_bytes, kv_bytes;
 };
@@ -80,9 +80,9 @@ static struct counts count_work(const struct infer_work *w, const struct infer_s
 	return c;
 }
 
-/* ---- the host, from measured loops ---- */
+/* ---- the host, from measured kernels ---- */
 
-/* Interpolate linearly between points of ascending x; outside, return the nearest y. */
+/* Interpolate linearly between points of ascending x; outside them, return the y of the nearest. */
 static double interpolate(const double *x, const double *y, int n, double at)
 {
 	if (at <= x[0])
@@ -93,7 +93,8 @@ static double interpolate(const double *x, const double *y, int n, double at)
 	return y[n - 1];
 }
 
-/* Seconds per 1e9 weights of the loops in place for m rows; 0: there is no such loop. */
+/* Return seconds per 1e9 weights of the in-place kernels (PROBE_ROWS) for m rows; 0: there are
+ * none. */
 static double in_place_time(const double *rates, double m)
 {
 	static const double at[] = { 1, 2, 4, 8 };
@@ -132,9 +133,9 @@ static double tile_time(const struct infer_loop_rate *r, double m)
 	return m > 512 ? y[2] * m / 512 : interpolate(at, y, 3, m);
 }
 
-/* Seconds per 1e9 weights of a type by the fastest loop, and the part of them spent on memory.
- * A loop takes somewhat more than the longer of reading and computing.  It is modelled as
- * (read^3 + compute^3)^(1/3), which also divides the time between both. */
+/* Seconds per 1e9 weights of a type with the fastest kernel, and the fraction of them spent on
+ * memory.  A kernel takes somewhat more than the longer of reading and computing: (read^3 +
+ * compute^3)^(1/3).  The fraction is read^3 / (read^3 + compute^3). */
 struct taken {
 	double all, memory_part;
 };
@@ -143,24 +144,24 @@ static struct taken weight_time(const struct infer_machine *m, int type, double 
 	const struct infer_loop_rate *r = &m->loops[type];
 	double read = resident ? 0 : element_bytes(type) / m->memory_gb_s, x, compute;
 
-	if (!(r->rows[0] > 0)) /* decoded to floats first, so at most as fast as f32 */
+	if (!(r->rows[0] > 0)) /* no kernels: decoded first, so at most as fast as f32 */
 		r = &m->loops[INFER_F32];
 	x = in_place_time(resident ? r->cached : r->rows, rows);
 	compute = in_place_time(r->cached, rows);
-	if (!(x > 0)) { /* too many rows for the loops in place */
+	if (!(x > 0)) { /* too many rows for the in-place kernels */
 		double few = skinny_time(r, rows), many = tile_time(r, rows);
 		x = compute = few > 0 && (!(many > 0) || few < many) ? few : many;
 		x = most(x, read);
 	}
-	if (!(x > 0)) /* the set has only loops in place */
+	if (!(x > 0)) /* the kernel set has only in-place kernels */
 		x = compute = rows / 8 * in_place_time(resident ? r->cached : r->rows, 8);
 	double a = read * read * read, b = compute * compute * compute;
 
 	return (struct taken){ x, a > 0 ? a / (a + b) : 0 };
 }
 
-/* Slowdown of a product too small to occupy all threads: the backend divides it into items of at
- * least CPU_ITEM_WORK multiplications, and one thread computes up to two. */
+/* Return the slowdown of a product too small to occupy all threads.  The backend divides it into
+ * items of at least CPU_ITEM_WORK multiplications; one thread alone computes up to two items. */
 static double small_work_factor(const struct infer_machine *m, double work)
 {
 	double items = work / CPU_ITEM_WORK, threads = m->threads, rounds;
@@ -171,13 +172,14 @@ static double small_work_factor(const struct infer_machine *m, double work)
 	return items > 64 * threads ? 1 : rounds * threads / items;
 }
 
-/* Slowdown if fewer threads run than were measured: arithmetic scales with their number. */
+/* Return the slowdown if fewer threads run than were measured; arithmetic scales with their
+ * number. */
 static double thread_factor(const struct infer_machine *m, const struct infer_setup *how)
 {
 	return how->threads && how->threads < m->threads ? (double)m->threads / how->threads : 1;
 }
 
-/* Seconds of attention, divided as the backend does (backend/cpu/attn.c). */
+/* Return the seconds of attention, with the work divided as in backend/cpu/attn.c. */
 static double attention_time(const struct infer_machine *m, const struct infer_work *w,
                              const struct infer_setup *how, const struct infer_load *l,
                              const struct counts *c, int resident)
@@ -191,7 +193,7 @@ static double attention_time(const struct infer_machine *m, const struct infer_w
 	double alone = most(ops / r->cached[wide] + r->one_ns[wide] * each,
 	                    resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
 
-	/* one thread computes small work alone, and merges a single row */
+	/* a single row: one thread computes small work alone, and one merges */
 	if (l->rows == 1)
 		return alone * (seen(w, l) * w->heads * w->dv < CPU_ATTN_SMALL ? m->threads : 1) +
 		       merge;
@@ -219,8 +221,8 @@ static double put_time(const struct infer_machine *m, const struct infer_work *w
 	return rate > 0 ? rows * (double)w->k * 1e-9 * w->times / (rate * threads) : 0;
 }
 
-/* Seconds to quantise the activations of products: once for every source, about once per layer
- * and width. */
+/* Return the seconds to quantise the activations of a product.  Products with the same source share
+ * them: half of the products on average. */
 static double quant_time(const struct infer_machine *m, const struct infer_work *w,
                          const struct infer_load *l)
 {
@@ -231,16 +233,17 @@ static double quant_time(const struct infer_machine *m, const struct infer_work 
 	return rows * (double)w->k * 1e-9 * w->times / rate * (rows > 1 ? 1 : m->threads) / 2;
 }
 
-/* Fractions of the loops' rates that products reach in an engine, where threads wait for each
- * other after every matrix.  Measured with two threads of Zen 4 and models of 0.3 to 1.5 GB. */
+/* Fractions of the measured kernel rates that products reach in an engine, whose threads wait for
+ * each other after every matrix.  Measured with two threads of Zen 4 and models of 0.3 to 1.5
+ * GB. */
 static const double reading_part = 0.87, multiplying_part = 0.93;
 
 static void predict_by_loops(struct infer_step_time *t, const struct infer_shape *s,
                              const struct infer_machine *m, const struct infer_setup *how,
                              const struct infer_load *l)
 {
-	/* weights stay in the last-level cache if they fit into half of it; the rest may be used
-	 * by others */
+	/* weights stay in the last-level cache if they fit into half of it; other data may use the
+	 * rest */
 	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
 	double more = thread_factor(m, how), compute = 0, memory = 0;
 	struct taken one;
@@ -268,7 +271,7 @@ static void predict_by_loops(struct infer_step_time *t, const struct infer_shape
 		case INFER_WORK_ATTN:
 			t->part[INFER_BOUND_KV] += attention_time(m, w, how, l, &c, resident);
 			break;
-		case INFER_WORK_STATE: /* three passes over a state, heads in parallel */
+		case INFER_WORK_STATE: /* three passes over the state; heads run in parallel */
 			t->part[INFER_BOUND_KV] += 3 * rows * w->heads * w->dk * w->dv * 1e-9 *
 			                           w->times / (m->slots[w->slot] * m->threads);
 			break;
@@ -327,7 +330,7 @@ static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
 	t->limit += x;
 }
 
-/* Seconds of transfers between accelerators in a step. */
+/* Return the seconds of transfers between accelerators in a step. */
 static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
                         const struct infer_setup *how, const struct infer_load *l)
 {
@@ -401,8 +404,8 @@ static double sum_parts(const struct infer_step_time *t)
 	return sum;
 }
 
-/* Add the part of a step on the host.  Returns 0 if it cannot be predicted: no efficiency is
- * known. */
+/* Add the part of a step on the host.  Returns 0 if it cannot be predicted, as no efficiency is
+ * given. */
 static int add_host_part(struct infer_step_time *t, const struct infer_shape *s,
                          const struct infer_machine *m, const struct infer_setup *how,
                          const struct infer_load *l, double part)

@@ -1,5 +1,5 @@
-/* probe/attn.c - attention over a KV cache larger than the machine's caches: one split of a head
- * after another */
+/* probe/attn.c - measure attention over a KV cache larger than the machine's caches, one split of a
+ * head (KERN_SPLIT positions) after another */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,11 +13,11 @@
 /* HEADS: query heads that share a KV head, computed together */
 enum { HEADS = PROBE_ATTN_HEADS, PAGES = KERN_SPLIT / KERN_PAGE };
 
-/* Positions attended to: a whole split, or its beginning. */
+/* Return the number of positions attended to: a whole split, or its beginning. */
 static int positions(const struct probe_case *c) { return (int)num_min(c->n, KERN_SPLIT); }
 
 static size_t page_bytes(const struct probe_case *c) { return kern_kv_bytes(c->type, c->k); }
-/* Bytes of a split: K of all its pages, then V. */
+/* Return the bytes of a split: K of all its pages, then V. */
 static size_t split_bytes(const struct probe_case *c) { return 2 * PAGES * page_bytes(c); }
 
 /* Fill p->weights with copies of one random split, unless it contains them already. */
@@ -45,7 +45,7 @@ static int fill_cache(infer_probe *p, const struct probe_case *c)
 	return INFER_OK;
 }
 
-/* y: m and l [rows][HEADS], o [rows][HEADS][d], scratch */
+/* y: memory for the results m and l [rows][HEADS] and o [rows][HEADS][d], and scratch */
 static void compute_split(const struct probe_job *j, const struct kern *k, const unsigned char *at,
                           float *y)
 {

@@ -10,14 +10,14 @@
 
 #include <string.h>
 
-/* Products of models, sorted by k.  quick: also measured with INFER_PROBE_QUICK. */
+/* Shapes n x k of matrices in models, sorted by k. */
 static const struct {
 	const char *name;
 	int n, k, quick;
 } shapes[] = {
 	{ "square", 2048, 2048, 1 }, /* the query and output projections of attention */
 	{ "narrow", 512, 2048, 0 },  /* K and V projections with grouped queries */
-	{ "ffn", 8192, 2048, 1 },    /* gate and up */
+	{ "ffn", 8192, 2048, 1 },    /* the gate and up projections of a feed-forward layer */
 	{ "output", 102400, 2048, 0 }, { "expert", 768, 2048, 0 },
 	{ "down", 2048, 8192, 0 },     { "expert-down", 2048, 768, 1 },
 };
@@ -44,7 +44,7 @@ static int add_case(infer_probe *p, struct probe_case c, infer_error *err)
 	return INFER_OK;
 }
 
-/* True if the set of the case has a loop of this kind that it does not inherit from the narrower
+/* True if the kernel set of the case has a kernel of this kind that is not that of the narrower
  * set. */
 static int has_own_loop(const infer_probe *p, const struct probe_case *c, int kind)
 {
@@ -91,7 +91,7 @@ static int add_products(infer_probe *p, struct probe_case c, int shape, infer_er
 		c.m = skinny_m[i];
 		TRY(add_case(p, c, err));
 	}
-	if (!first) /* panels do not depend on n */
+	if (!first) /* results for panels do not depend on n */
 		return INFER_OK;
 	c.kind = PROBE_TILE;
 	for (int i = 0; i < 4 && has_own_loop(p, &c, PROBE_TILE); i++) {
@@ -213,8 +213,8 @@ void probe_fill(infer_probe *p, int type, int k)
 	p->fill_k = k;
 }
 
-/* Choose the ceiling that limits the case: set j->limit, and the function and memory that
- * measure it. */
+/* Choose the ceiling that limits the case.  Sets j->limit, and the function and memory to measure
+ * that ceiling. */
 static void choose_limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn **fn,
                          struct probe_memory *mem)
 {

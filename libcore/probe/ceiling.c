@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
-/* BYTES are more than caches hold */
+/* BYTES: memory to read, larger than the caches */
 enum { BYTES = 256 << 20, QUICK_BYTES = 32 << 20, SHARE = 4 << 20, LEAST = 64 << 10 };
-enum { NOW_BYTES = 64 << 20 }; /* more than a turn reads */
+enum { NOW_BYTES = 64 << 20 }; /* per thread, more than one turn reads */
 
 double probe_read(struct probe_worker *w)
 {
@@ -74,7 +74,7 @@ int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct in
 	return INFER_OK;
 }
 
-/* The memory from the first to the last tensor of the first shard that has any. */
+/* Return the memory from the first to the last tensor of the first shard that has tensors. */
 static struct probe_memory file_memory(const infer_file *f)
 {
 	const unsigned char *from = NULL, *to = NULL;
@@ -83,8 +83,8 @@ static struct probe_memory file_memory(const infer_file *f)
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
 		const unsigned char *at = t->data;
-		/* experts stored as separate tensors have no data; copies are scattered, except
-		 * for those of a compressed file */
+		/* skip experts stored as separate tensors, which have no data, and copies, which
+		 * are scattered except in a compressed file */
 		if (!at || (file_is_copy(f, t) && !f->shards[t->shard].own))
 			continue;
 		if (shard < 0)
@@ -167,8 +167,7 @@ int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double
 	size_t part = (size_t)p->threads * NOW_BYTES;
 	int rc = INFER_OK;
 
-	p->repeat = usual.repeat < REPEAT ? usual.repeat
-	                                  : REPEAT; /* rates[] has room for usual.repeat */
+	p->repeat = usual.repeat < REPEAT ? usual.repeat : REPEAT; /* the size of rates[] */
 	p->turn_ns = MEMORY_NS;
 	if (gb_s)
 		mem = file_memory(file);

@@ -1,5 +1,5 @@
-/* probe/crew.c - run measurements on several threads, alternating between turns of the ceiling
- * and of the kernel */
+/* probe/crew.c - run measurements on several threads, with alternating turns of the ceiling and the
+ * kernel */
 #include "probe/probe.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -14,7 +14,7 @@ struct crew {
 	struct probe_worker *workers; /* [2][threads] */
 	pthread_barrier_t bar;
 	pthread_mutex_t gate;
-	int over; /* a thread could not be started */
+	int over; /* 1: a thread could not be started, all must end */
 };
 struct member {
 	struct crew *crew;
@@ -27,8 +27,8 @@ static int64_t read_clock(const infer_probe *p)
 	return p->flags & INFER_PROBE_WALL ? clock_now_ns() : clock_thread_ns();
 }
 
-/* Run fn for one turn; returns units per second.  Reading the processor time of a thread takes
- * about 0.5 us, so short pieces are run several at a time. */
+/* Run fn for one turn.  Returns units per second.  Reading a thread's processor time takes about
+ * 0.5 us, so several short calls of fn are timed together. */
 static double run_turn(const infer_probe *p, probe_fn *fn, struct probe_worker *w)
 {
 	enum { LOOKS = 16 };
@@ -48,8 +48,8 @@ static double run_turn(const infer_probe *p, probe_fn *fn, struct probe_worker *
 	return units / ((double)t * 1e-9);
 }
 
-/* Run the turns of one thread.  The first turn of each function only warms caches and cores up:
- * it is left out of the results. */
+/* Run the turns of one thread.  The first turn of each function only warms up caches and cores, and
+ * its result is dropped. */
 static void *member_main(void *arg)
 {
 	struct member *m = arg;
@@ -68,9 +68,9 @@ static void *member_main(void *arg)
 	return NULL;
 }
 
-/* Set a worker to its share of the memory.  Data read recently may still be in the last-level
- * cache, so each run begins FURTHER bytes after the previous one, and the second function half a
- * share after the first. */
+/* Give a worker its share of the memory.  Data read recently may still be in the last-level cache,
+ * so each run begins FURTHER bytes after the previous one, and the second function half a share
+ * after the first. */
 static void worker_init(struct probe_worker *w, const infer_probe *p, int32_t id,
                         const struct probe_memory *m, size_t half, void *job)
 {

@@ -1,4 +1,4 @@
-/* probe/elem.c - row operations of struct kern, on a row that stays in cache */
+/* probe/elem.c - measure the row operations of struct kern, on a row that stays in cache */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 
 enum { TIMES = 16, HEAD = 64, SPLITS = 16 };
 
-/* Operands of a slot: a, b and y f32 [k], cs f32 [k] (cosines and sines of angles). */
+/* Operands of a row operation: a, b and y f32 [k], cs f32 [k] (cosines and sines of angles). */
 struct row {
 	const float *a, *b;
 	float *y;
@@ -71,7 +71,7 @@ static void conv(const struct kern *k, const struct row *r)
 
 	k->conv(r->y, x, r->b, 1, r->k);
 }
-/* One row, which updates a state of k / 16 rows. */
+/* Compute one row of the gated delta rule, which updates a state of k / 16 rows. */
 static void delta(const struct kern *k, const struct row *r)
 {
 	const float g = 0.5f, beta = 1e-3f; /* the state stays bounded */
@@ -90,14 +90,14 @@ static void delta(const struct kern *k, const struct row *r)
 
 	k->delta(&d);
 }
-/* Merge SPLITS splits of one head: k floats of partial results. */
+/* Merge the partial results of SPLITS splits of one head, k floats. */
 static void attn_merge(const struct kern *k, const struct row *r)
 {
 	k->attn_merge(r->y, r->b, r->b + SPLITS, r->a, SPLITS, 1, r->k / SPLITS);
 }
 
-/* Per element: bytes read and written, operations as written in kern/tmpl (an fma counts as
- * two). */
+/* bytes, ops: bytes read and written, and operations in kern/tmpl (an fma counts as two), per
+ * element. */
 #define SLOT(name, bytes, ops) \
 	{ \
 #name, name, offsetof(struct kern, name), bytes, ops \

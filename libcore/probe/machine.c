@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* memory is measured longer than the rest, since its rate varies within milliseconds */
+/* memory is measured longer than the rest, because its rate varies within milliseconds */
 enum { REPEAT = 3, MEMORY_REPEAT = 9, MEMORY_TURN_NS = 4000000, TURN_NS = 400000 };
 enum { LEAST_BYTES = 64 << 20, MOST_BYTES = 256 << 20, CACHES = 4 };
 enum { CACHED = 3 << 20, DISK_BYTES = 16 << 20, DISK_PIECE = 4 << 20, LOGITS = 32000 };
@@ -68,7 +68,7 @@ static int read_huge(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return rc;
 }
 
-/* Measure arithmetic.  Other load can only make it slower, so the result is the best turn. */
+/* Measure arithmetic.  Other load can only reduce the rate, so the result is the best turn. */
 static int measure_arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	const struct probe_memory none = { .grain = 1 };
@@ -87,7 +87,7 @@ static int measure_arithmetic(struct infer_machine *m, infer_probe *p, infer_err
 	TRY(probe_alone(p, probe_fma, none, &fma, err));
 	TRY(probe_alone(p, probe_dot, none, &dot, err));
 	m->f32_gflop_s = fma.most;
-	if (!(m->i8_gop_s > 0)) /* the loops were not measured, which set it */
+	if (!(m->i8_gop_s > 0)) /* not yet set, because the kernels were not measured */
 		m->i8_gop_s = dot.most;
 	if (!p->widest.peak_tile)
 		return INFER_OK;
@@ -98,7 +98,7 @@ static int measure_arithmetic(struct infer_machine *m, infer_probe *p, infer_err
 	return INFER_OK;
 }
 
-/* Work for some microseconds: long enough that no thread finishes before the others have
+/* Pool item: compute for some microseconds, so that no thread finishes before the others have
  * started. */
 static void some_work(void *user, int64_t i, int worker)
 {
@@ -111,8 +111,8 @@ static void some_work(void *user, int64_t i, int worker)
 	p->widest.peak_fma(&ops, sink, 40);
 }
 
-/* Set the overhead of a parallel region: the time of a region with one item for each thread,
- * minus that of one item; the median of some turns. */
+/* Measure the overhead of a parallel region: the time of a region with one item for each thread
+ * minus the time of one item, median of some turns. */
 static int measure_barriers(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	enum { TURNS = 15, REGIONS = 60 };
@@ -136,7 +136,8 @@ static int measure_barriers(struct infer_machine *m, infer_probe *p, infer_error
 	return INFER_OK;
 }
 
-/* Measure drawing a token with the programs' default options, and computing its log-probability. */
+/* Measure the time to sample a token with the programs' default options and to compute its
+ * log-probability. */
 static int measure_sampling(struct infer_machine *m, const struct kern *k, infer_error *err)
 {
 	enum { TURNS = 12 };
@@ -160,8 +161,8 @@ static int measure_sampling(struct infer_machine *m, const struct kern *k, infer
 }
 
 /* Submit all requests at once, and step until they end.  Appends times in ns to of[*n], at most
- * STEPS: of each step that decodes a token for every request, or, if tokens is 1, of all steps
- * together. */
+ * STEPS: the time of each step that decodes a token for every request, or, if tokens is 1, the
+ * total time. */
 enum { STEPS = 3 * 48, BATCH = 8, PROMPT = 256, AHEAD = 4 };
 static int some_steps(infer_engine *e, int requests, int prompt, int tokens, double *of, int *n,
                       infer_error *err)
@@ -208,7 +209,7 @@ struct steps {
 	double one[STEPS], batch[STEPS], prompt[STEPS];
 	int n_one, n_batch, n_prompt;
 };
-/* Append times of decode steps to s. */
+/* Append the times of decode steps to s. */
 static int time_decode(struct steps *s, const infer_model *model, infer_error *err)
 {
 	enum { TOKENS = 48 };
@@ -224,7 +225,7 @@ static int time_decode(struct steps *s, const infer_model *model, infer_error *e
 	return rc;
 }
 
-/* Append times of prefill to s.  Other data is read before, to evict the model from the caches. */
+/* Append the times of prefill to s.  First reads other data to evict the model from the caches. */
 static int time_prefill(struct steps *s, const infer_model *model, infer_probe *p, infer_error *err)
 {
 	enum { PROMPTS = 3 };
@@ -267,8 +268,8 @@ static void set_step_times(struct infer_machine *m, struct steps *s)
 		m->prompt_ns = probe_rate(s->prompt, s->n_prompt, 1).median;
 }
 
-/* Measure reading a file with O_DIRECT.  Leaves disk_gb_s 0 if the file system does not allow
- * that. */
+/* Measure reading a file with O_DIRECT.  disk_gb_s stays 0 if the file system does not support
+ * it. */
 static void measure_disk(struct infer_machine *m, const char *dir, void *piece)
 {
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_DIRECT, 0600);
@@ -331,7 +332,7 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 	TRY(infer_probe_open(&p, &o, err));
 	p->flags |= PROBE_UNCHECKED;
 	describe_machine(m, p);
-	/* several times the size of the caches */
+	/* memory to read: several times the size of the caches */
 	p->bytes = (size_t)num_max(LEAST_BYTES, num_min(CACHES * (int64_t)m->l3_bytes, MOST_BYTES));
 	p->bytes = num_round_up(p->bytes, 2 << 20);
 	if (p->bytes < (size_t)p->threads * 2 * CACHED)
@@ -342,8 +343,8 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 		rc = read_huge(m, p, err);
 	p->turn_ns = TURN_NS;
 	p->repeat = REPEAT;
-	/* steps are measured three times over the run, because other load changes the speed of
-	 * the machine */
+	/* steps are measured at three times of the run, because other load changes the machine's
+	 * speed */
 	if (!rc && loops)
 		rc = time_steps(&s, p, err);
 	if (!rc)

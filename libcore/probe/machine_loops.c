@@ -1,4 +1,4 @@
-/* probe/machine_loops.c - measure all loops of the widest kernel set, for predictions */
+/* probe/machine_loops.c - measure all kernels of the widest kernel set, for predictions */
 #include <infer/kvtype.h>
 #include <infer/machine.h>
 #include "probe/probe.h"
@@ -12,11 +12,12 @@
 
 #include <string.h>
 
-/* N x K: the matrix of a case, large enough for all threads.  CACHED: bytes that a thread reads
- * repeatedly in cached cases, more than its own caches hold, less than the shared ones. */
+/* N x K: shape of the matrix of a case, large enough for all threads.  CACHED: bytes that a thread
+ * reads repeatedly in cached cases; larger than its private caches, smaller than the shared
+ * cache. */
 enum { K = 2048, N = 2048, CACHED = 3 << 20 };
-/* State of the measurement.  reads: rates of reading memory (bytes/s); dots: rates of int8
- * products (GOP/s), measured between the loops. */
+/* State of the measurement.  reads: rates of reading memory (bytes/s); dots: rates of int8 products
+ * (GOP/s), both measured between the kernels. */
 enum { READS = 1024, DOTS = INFER_TYPE_COUNT + 32 };
 struct loops {
 	infer_probe *p;
@@ -24,8 +25,8 @@ struct loops {
 	int32_t n_reads, n_dots;
 };
 
-/* Set *gop_s to the current rate of int8 products.  The clock of a processor changes with load,
- * so the rates of each type are divided by this rate, measured at about the same time. */
+/* Set *gop_s to the current rate of int8 products.  The clock frequency changes with load, so the
+ * rates of each type are divided by this rate, which is measured at about the same time. */
 static int measure_clock(double *gop_s, struct loops *l, infer_error *err)
 {
 	struct infer_rate r;
@@ -39,16 +40,16 @@ static int measure_clock(double *gop_s, struct loops *l, infer_error *err)
 
 static int make_job(struct probe_job *j, infer_probe *p, infer_error *err)
 {
-	if (j->c->kind <= PROBE_PANEL) { /* keep the weights: their values do not matter */
+	if (j->c->kind <= PROBE_PANEL) { /* keep the weights, as values do not affect the time */
 		p->fill_type = j->c->type;
 		p->fill_k = j->c->k;
 	}
 	return probe_make(j, p, err);
 }
 
-/* Measure the rate of a case in GOP/s: the best of some turns, as other load can only make them
- * slower; for PROBE_ROWS the median, because shared caches vary.  cached: bytes of weights to
- * read; 0: all. */
+/* Measure the rate of a case in GOP/s: the best of some turns, because other load can only reduce
+ * it; for PROBE_ROWS the median, because shared caches vary.  cached: bytes of weights to read; 0:
+ * all. */
 static int measure_rate(infer_probe *p, const struct probe_case *c, size_t cached, double *gop_s,
                         infer_error *err)
 {
@@ -70,7 +71,7 @@ static int measure_rate(infer_probe *p, const struct probe_case *c, size_t cache
 	return INFER_OK;
 }
 
-/* Measure the rate of a case relative to that of reading memory: operations per byte.  Turns of
+/* Measure the rate of a case divided by that of reading memory: operations per byte.  Turns of
  * both alternate, because the rate of memory varies from second to second. */
 static int measure_ops_per_byte(struct loops *l, const struct probe_case *c, double *ops_a_byte,
                                 infer_error *err)
@@ -141,8 +142,8 @@ static int measure_type(struct infer_loop_rate *r, struct loops *l, int type, in
 	return INFER_OK;
 }
 
-/* Measure attention over a whole split and over one page, and separate the time of each position
- * (as a rate *gop_s) from the constant time of a row and head (*once_ns, of one thread). */
+/* Measure attention over a whole split and over one page.  Sets *gop_s to the rate per position,
+ * and *once_ns to the constant time per row and head on one thread. */
 static int measure_attn(double *gop_s, double *once_ns, infer_probe *p, struct probe_case c,
                         infer_error *err)
 {
@@ -203,14 +204,14 @@ static int measure_kv_type(struct infer_attn_rate *r, infer_probe *p, int type, 
 			                .k = dims[d],
 			                .m = 1 };
 		TRY(measure_attn(&r->cached[d], &r->one_ns[d], p, c, err));
-		c.m = 32; /* rows that a backend computes together */
+		c.m = 32; /* number of rows that a backend computes together */
 		c.shape = "prefill";
 		TRY(measure_attn(&r->prefill[d], &r->block_ns[d], p, c, err));
 	}
 	return measure_put(&r->put, p, type, err);
 }
 
-/* Measure products of bf16 matrices with many rows, a figure that other machines publish. */
+/* Measure products of bf16 matrices with many rows, a published figure of other machines. */
 static int measure_bf16(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	struct probe_case c = {
@@ -228,8 +229,8 @@ static void scale_all(double *of, int n, double by)
 		of[i] *= by;
 }
 
-/* Set the rates of memory and int8 products to the medians of all turns, and convert the
- * relative rates of the loops to absolute ones with them. */
+/* Set the rates of memory and int8 products to the medians of all turns.  Multiply the relative
+ * rates of the kernels by them. */
 static void set_rates(struct infer_machine *m, struct loops *l, const double *of_type,
                       const double *of_cache)
 {
@@ -283,7 +284,8 @@ int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_
 	int rc = INFER_OK;
 
 	TRY(probe_weights(p, err));
-	/* bytes that are f16 scales between 1/8 and 2, and floats far from subnormal */
+	/* these bytes read as f16 are scales between 1/8 and 2, and read as f32 are far from
+	 * subnormal */
 	for (size_t i = 0; i < (1 << 20); i++)
 		p->weights[i] = (unsigned char)(0x30 | ((i * 2654435761u) >> 13 & 15));
 	probe_spread(p, 1 << 20);

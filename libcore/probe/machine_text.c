@@ -69,7 +69,7 @@ enum {
 	N_GPU = sizeof gpu_fields / sizeof *gpu_fields
 };
 
-/* Members that are lists of n numbers, of loops and of attention. */
+/* Members that are lists of n numbers, in the rates of kernels and of attention. */
 struct list {
 	const char *name;
 	size_t at;

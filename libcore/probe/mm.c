@@ -1,5 +1,5 @@
-/* probe/mm.c - matrix products: weights in place from memory, panels in cache, packing,
- * quantising */
+/* probe/mm.c - measure matrix products with weights in memory, with packed panels in cache, packing
+ * and quantising */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -32,8 +32,8 @@ static mm_fn *row_loop(const struct probe_job *j)
 	return j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny : mm_of(j)->rows;
 }
 
-/* Multiply the next j->block rows of the matrix; copies of the matrix follow each other in
- * memory. */
+/* Multiply the next j->block rows of the matrix.  After its last row, the next copy of the matrix
+ * in memory is used. */
 static double rows_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;
@@ -82,7 +82,8 @@ static double pack_piece(struct probe_worker *w)
 	return (double)mm->nr * j->c->k;
 }
 
-/* Pack a panel of weights and multiply it with all rows of x, while the next is prefetched. */
+/* Pack a panel of weights, and multiply it with all rows of x while the next panel is
+ * prefetched. */
 static double panel_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;
@@ -119,7 +120,7 @@ static double quant_piece(struct probe_worker *w)
 	enum { TIMES = 32 };
 	struct kern_act x = j->x;
 
-	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* each worker writes a row of its own */
+	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* each worker writes its own row */
 	for (int i = 0; i < TIMES; i++)
 		mm_of(j)->quant(&x, 0, j->fx, j->c->k);
 	return 4.0 * TIMES * j->c->k;
@@ -145,7 +146,7 @@ static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx
 	return INFER_OK;
 }
 
-/* Compare the results of a loop bit for bit with the rows loop of ref, which quantises x
+/* Compare the results of a kernel bit for bit with the row kernel of the set ref, which quantises x
  * itself.  Sets j->same. */
 static int compare_with_ref(struct probe_job *j, infer_error *err)
 {
@@ -175,8 +176,8 @@ static int compare_with_ref(struct probe_job *j, infer_error *err)
 	return INFER_OK;
 }
 
-/* Weight rows of one call, as a backend would choose: small matrices are divided among all
- * threads. */
+/* Return the number of weight rows per call, as a backend chooses it: small matrices are divided
+ * among all threads. */
 static int choose_block(const struct probe_job *j)
 {
 	size_t like = j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny_band : KERN_ITEM_ROWS;
@@ -187,7 +188,7 @@ static int choose_block(const struct probe_job *j)
 	return (int)num_min(num_min(most, share), j->c->n);
 }
 
-/* The limit of a product that is not bound by memory. */
+/* Return the ceiling (INFER_LIMIT_*) of a product that is not bound by memory. */
 static int compute_limit(const struct probe_job *j)
 {
 	switch (mm_of(j)->form) {
@@ -203,8 +204,8 @@ static int compute_limit(const struct probe_job *j)
 	return INFER_LIMIT_DOT;
 }
 
-/* Give j the probe's memory for n_fx random floats and n_y results, enlarged if necessary.  It
- * is kept for the next case: clearing new pages would take longer than measuring. */
+/* Let j use the probe's memory for n_fx random floats and n_y results, enlarged if necessary.  The
+ * memory is kept for the next case, because clearing new pages takes longer than measuring. */
 static int borrow_floats(struct probe_job *j, infer_probe *p, size_t n_fx, size_t n_y,
                          infer_error *err)
 {

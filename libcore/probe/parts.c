@@ -17,8 +17,8 @@ extern const char parts_last[] __attribute__((visibility("hidden")));
 
 enum { NAME = 32 };
 
-/* Find part i, which begins with its name and a colon at the beginning of a line.  Copies the
- * name to `to` and returns the address of the line; NULL: there are fewer parts. */
+/* Find part i.  A part begins with a line "NAME:" that is not indented.  Copies the name to `to`
+ * and returns the address of the line; NULL: there are fewer parts. */
 static const char *part_at(int i, char to[NAME])
 {
 	for (const char *p = parts_first; p < parts_last; p++) {
@@ -39,8 +39,8 @@ static const char *part_at(int i, char to[NAME])
 
 int infer_machine_name(int i, char name[32]) { return part_at(i, name) != NULL; }
 
-/* Find the text of a part by its name.  INFER_EINVAL: there is none; the message suggests a
- * similar one. */
+/* Find the text of a part by its name.  INFER_EINVAL: there is no such part; the message suggests a
+ * similar name. */
 static int find_part(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
 {
 	char is[NAME], near[NAME] = "";
