@@ -78,8 +78,7 @@ int cpset_has(const struct cpset *s, uint32_t cp)
 
 int cpset_escape(struct work *w, struct cpset *s, char letter)
 {
-	/* ECMA-262, 12.2 and 12.3: white space (property Zs and the characters named there), line
-	 * terminators */
+	/* ECMA-262, 12.2 and 12.3: white space (with property Zs), line terminators */
 	static const struct dfa_range
 		digit[] = { { '0', '9' } },
 		word[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } },

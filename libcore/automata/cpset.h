@@ -3,8 +3,7 @@
 #define AUTOMATA_CPSET_H
 #include "automata/work.h"
 
-/* A set as a list of ranges in any order.  It is normal if the ranges ascend and do not touch: see
- * cpset_norm. */
+/* A set as a list of ranges in any order.  Normal: the ranges ascend and do not touch. */
 struct cpset {
 	uint32_t n, cap;
 	struct dfa_range *at;
@@ -19,7 +18,6 @@ int cpset_has(const struct cpset *s, uint32_t cp); /* s: normal */
 
 /* Add the set of \d, \w, \s or . of ECMA-262 (all but line terminators), chosen by the letter. */
 int cpset_escape(struct work *w, struct cpset *s, char letter);
-/* Add the set of \p{name} to an empty set; the result is normal.  *known: 1 if the property is
- * supported, else 0 */
+/* Add the set of \p{name} to an empty set; the result is normal.  *known: 0 if unsupported */
 int cpset_property(struct work *w, struct cpset *s, const char *name, size_t n, int *known);
 #endif

@@ -2,8 +2,7 @@
 #include "automata/decode.h"
 
 /* Decoder modes.  HEX and LOW_HEX: + digits read.  LOW_...: after a high surrogate, which is in the
- * upper half of acc.  TIDY (decode_tidy) is or'ed to ESCAPE and HEX.  UTF8: + 4 * length + bytes
- * missing */
+ * upper half of acc.  TIDY is or'ed to ESCAPE and HEX. UTF8: + 4 * length + missing bytes */
 enum { PLAIN, ESCAPE, HEX, LOW_BACKSLASH = 6, LOW_U, LOW_HEX, TIDY = 32, UTF8 = 64 };
 enum { PRINTABLE = 0x20, DEL = 0x7f, HIGH = 0xd800, LOW = 0xdc00, AFTER = 0xe000 };
 

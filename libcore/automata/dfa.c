@@ -69,8 +69,7 @@ static uint64_t add_times(uint64_t a, uint64_t b, uint64_t c)
 	                                                                            : p;
 }
 
-/* Set words[s] to the number of words accepted from s.  order: states by their greatest distance to
- * an end. */
+/* Set words[s] to the number of words accepted from s.  order: by greatest distance to an end. */
 static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *words,
                         const uint32_t *order)
 {
@@ -86,8 +85,7 @@ static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *wor
 	}
 }
 
-/* Sort the live states of a finite language by their greatest distance to an end; at: scratch [most
- * + 2]. */
+/* Sort live states of a finite language by greatest distance to an end; at: scratch [most + 2]. */
 static void sort_by_distance(const struct dfa *d, uint32_t *order, uint32_t *at)
 {
 	uint32_t most = d->greatest[d->start];

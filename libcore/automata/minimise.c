@@ -42,7 +42,7 @@ static void mark_element(struct partition *p, uint32_t e)
 		p->touched[p->n_touched++] = s;
 }
 
-/* Split each set with marks into its marked and its other elements; the smaller part becomes a new
+/* Split each set with marked elements into these and the others; the smaller part is the new
  * set. */
 static void split_marked(struct partition *p)
 {
@@ -125,8 +125,7 @@ static int index_rows(struct work *w, const struct partial *p, uint32_t **row)
 	return INFER_OK;
 }
 
-/* Sort the states topologically, successors first.  *n: number of states sorted; fewer than all if
- * there is a cycle */
+/* Sort the states topologically, successors first.  *n: number sorted; p->n if there is no cycle */
 static int sort_topologically(struct work *w, const struct partial *p, const uint32_t *row,
                               uint32_t *queue, uint32_t *n)
 {

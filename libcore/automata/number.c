@@ -119,8 +119,7 @@ struct side {
 	const struct decimal *bound; /* numbers are compared with its magnitude */
 	unsigned accept;             /* accepted orders to the bound: 1 << order, or'ed */
 	int exponent;                /* 1: an exponent may follow */
-	/* states by the order so far: after a digit of the fraction (not EQUAL), after the point,
-	 * after the e */
+	/* states by the order so far: after a digit of the fraction (not EQUAL), point or e */
 	uint32_t fraction[ORDERS], point[ORDERS], e[ORDERS];
 	uint32_t *equal; /* [n_equal] order EQUAL, i digits after the point */
 	uint32_t n_equal;

@@ -53,8 +53,7 @@ static const struct dfa *ahead_dfa(const struct det *d, const struct nfa_node *v
 	return k->dfa[i];
 }
 
-/* Add a thread to the list if it reads a character or waits for the next one; else follow its empty
- * transitions. */
+/* List a thread that reads or needs the next character; of others follow the empty transitions. */
 static int visit_thread(struct det *d, uint32_t t, enum nfa_prev prev, enum next_is next)
 {
 	const struct thread h = d->threads[t];

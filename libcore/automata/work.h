@@ -40,14 +40,11 @@ struct classes {
 };
 
 uint32_t classes_get(const struct classes *c, uint32_t cp);
-/* Set *out to two classes: 1: the code points in r[0 .. n), whose ranges ascend and do not touch;
- * 0: the rest. */
+/* Make two classes: 1: the code points in r[0 .. n) (ascending, not touching); 0: the rest. */
 int classes_set(struct work *w, struct classes *out, const struct dfa_range *r, uint32_t n);
-/* Set *out to n + 1 classes: class i + 1 contains only cp[i], for the ascending cp[0 .. n); class 0
- * the rest. */
+/* Make n + 1 classes: i + 1: only code point cp[i], where cp[0 .. n) ascends; 0: the rest. */
 int classes_each(struct work *w, struct classes *out, const uint32_t *cp, uint32_t n);
-/* Set *out to the coarsest common refinement of a and b.  *pair: out, [n_classes][2], the classes
- * in a and b. */
+/* Make the coarsest common refinement of a and b.  *pair: [n_classes][2], classes in a and b. */
 int classes_both(struct work *w, struct classes *out, const struct classes *a,
                  const struct classes *b, uint32_t (**pair)[2]);
 /* Copy the classes of d. */

@@ -62,8 +62,7 @@ static int find_empty_rules(struct gbnf *p, struct code_walk *k)
 	return INFER_OK;
 }
 
-/* Set *yes if r calls, before any character, a rule that is not gone; with `callers`, if such a
- * rule so calls r. */
+/* Set *yes if r calls a remaining rule before any character; callers: if one so calls r. */
 static int calls_first(struct gbnf *p, struct code_walk *k, uint32_t r, const uint8_t *gone,
                        uint8_t *called, int callers, int *yes)
 {

@@ -86,8 +86,7 @@ enum part_value {
 	PART_TYPED,       /* strings without quotes, others as JSON; delimiters show the type */
 	PART_SPELLED,     /* with the words and brackets of part_spelling */
 };
-/* Members are in the order of `properties`; other members are not written.  [2]: the text before,
- * and after. */
+/* Members have the order of `properties`; others are not written. [2]: text before, after. */
 struct part_spelling {
 	const char *object[2], *comma, *name[2];
 	const char *raw[2], *json[2]; /* around the value of a member: if raw; else */

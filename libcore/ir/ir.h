@@ -2,9 +2,8 @@
  * rooms that compile constraints (schema, gbnf, grammar) and that read them (ir, mask).
  *
  * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a
- * goal for an element or member, with the counters of the array (`contains`) that such an element
- * increments, or the needs of the object that such a member meets.  Immutable once compiled: share
- * it freely. */
+ * goal for an element or member, with the counters of the array (`contains`) that it increments, or
+ * the needs of the object that it meets.  Immutable once compiled: share it freely. */
 #ifndef IR_IR_H
 #define IR_IR_H
 #include "base/arena.h"

@@ -13,8 +13,7 @@ int canonical_json(struct slab_buf *out, const char *text, uint32_t n);
 /* The same for a string without its closing quote that ends between two characters. */
 void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n);
 
-/* Return the *n bytes of an ITEM_BYTES, which the caller frees in the slab; NULL if out of
- * memory. */
+/* Return the *n bytes of an ITEM_BYTES, freed by the caller in the slab; NULL if out of memory. */
 char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n);
 
 /* Set *can if the element with this stack and bytes can be completed to differ from all before it.

@@ -33,8 +33,7 @@ static uint32_t draw_below(struct sampler *s, uint32_t n)
 
 static uint32_t add_capped(uint32_t a, uint32_t b) { return a + b < FAR ? a + b : FAR; }
 
-/* Return the length of the shortest value of the options that meet one of the needs `adds`; 0: of
- * all options. */
+/* Return the bytes of the shortest value of the options that meet a need of `adds` (0: of all). */
 static uint32_t options_for(const uint32_t *goal, const struct options *o, uint32_t adds)
 {
 	uint32_t least = FAR;
@@ -50,7 +49,7 @@ static uint32_t options_least(const uint32_t *goal, const struct options *o)
 	return options_for(goal, o, 0);
 }
 
-/* Return the length of the shortest element that counter i counts, with its comma. */
+/* Return the bytes of the shortest element that counter i counts, with its comma. */
 static uint32_t counted_least(const uint32_t *goal, const struct array_shape *a, uint32_t i)
 {
 	const struct options *o = a->item + a->n_prefix;
@@ -84,8 +83,7 @@ static uint32_t items_least(const uint32_t *goal, const struct array_shape *a, u
 	return sum;
 }
 
-/* Return the length of the shortest optional member, with its comma, that meets one of the needs
- * `adds`. */
+/* Return the bytes of the shortest optional member and comma that meets one of the needs `adds`. */
 static uint32_t other_least(const uint32_t *goal, const struct object_shape *o,
                             const uint32_t *seen, uint32_t adds)
 {
@@ -193,8 +191,7 @@ static void code_least(struct sampler *s)
 	}
 }
 
-/* Return the length of the rest of a slot's name and value, minus the part that the object's
- * estimate contains. */
+/* Return the bytes of the rest of a slot's name and value, minus those counted for the object. */
 static int64_t slot_key_far(const struct sampler *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];

@@ -89,8 +89,7 @@ static int update_array_row(struct work *w, const struct grammar *g, struct arra
 	return INFER_OK;
 }
 
-/* Set *live if the array can be completed.  Fills a->can from the last row back; that row is its
- * own successor. */
+/* Set *live if the array can be completed.  Fills a->can backwards; the last row follows itself. */
 static int find_array_live(struct work *w, const struct grammar *g, struct array_shape *a,
                            int *live)
 {

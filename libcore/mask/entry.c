@@ -1,5 +1,5 @@
-/* mask/entry.c - complete an entry: its allowed tokens, and the remaining bytes of texts in which
- * the item ends. */
+/* mask/entry.c - complete an entry: allowed tokens, and remaining bytes after the end of the
+ * item. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"

@@ -168,8 +168,7 @@ static int is_uniform(const struct mask *k, const struct match_state *at)
 	return 1;
 }
 
-/* Set *safe to a number of plain characters, whichever they are, that can follow without ending the
- * item. */
+/* Set *safe: so many plain characters, whichever, can follow without ending the item. */
 static int find_safe_length(struct entry_builder *f, uint32_t first, uint8_t *safe)
 {
 	uint32_t state = first, n = 0;

@@ -25,8 +25,7 @@ struct text_walk {
 	struct bound bound[BOUNDS]; /* a direct-mapped cache, by state */
 };
 
-/* Return the state to which all n classes lead, or NOWHERE.  *live, *dead: 1 if some lead to a live
- * state, to the dead state */
+/* Return the state to which all n classes lead, or NOWHERE. *live, *dead: 1 if one leads there */
 static uint32_t only_successor(const uint32_t *next, uint32_t n, int *live, int *dead)
 {
 	int same = 1;
@@ -167,8 +166,7 @@ static enum decoded step_text_byte(const struct text_walk *w, const struct at *f
 	return got;
 }
 
-/* Allow the tokens below a node without a walk, if their lengths or groups decide.  Returns 0 if
- * they do not. */
+/* Allow the tokens below a node without a walk if lengths or groups decide; else return 0. */
 static int allow_below(struct text_walk *w, const struct at *from, const struct trie_node *x)
 {
 	const struct trie *t = w->f->t;
@@ -224,8 +222,7 @@ static uint32_t accepted_groups(const struct dfa *d, uint32_t state, uint32_t *t
 	return w.split || w.live & w.dead ? 0 : w.live;
 }
 
-/* If the state accepts exactly the plain texts of some groups up to a length, allow them; else
- * return 0. */
+/* Allow the plain texts of some groups up to a length if no others are accepted; else return 0. */
 static int allow_groups(struct text_walk *w, uint32_t state)
 {
 	const struct trie *t = w->f->t;
@@ -255,8 +252,7 @@ static int allow_groups(struct text_walk *w, uint32_t state)
 	return 1;
 }
 
-/* Allow all plain texts at once if their lengths or groups decide; only the other texts are then
- * walked. */
+/* Allow all plain texts at once if lengths or groups decide; only other texts are then walked. */
 static void allow_plain(struct text_walk *w, const struct at *from)
 {
 	struct mask *k = w->f->k;

@@ -156,8 +156,7 @@ void mask_free_retired(struct mask *k);
 int mask_has(const struct mask *k, const struct entry_key *key); /* 1: the entry is cached */
 
 const struct trie *vocab_trie(const struct vocab *v);
-/* Tokens that contain a quote, or with `escapes` a quote or \: the trie of their texts; a bit for
- * each. */
+/* Tokens with a quote, or with `escapes` a quote or \: the trie of their texts; a bit for each. */
 const struct trie *vocab_quotes(const struct vocab *v, int escapes);
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for the texts of a trie; the tokens are added to bits. */

@@ -175,8 +175,8 @@ static int fill_entry(struct mask_query *q, const struct trie *t, const struct e
 
 /* -- names that are used already ------------------------------------------------------------ */
 
-/* Context-dependent texts: an entry may allow too many of them, since it does not depend on earlier
- * names or elements. */
+/* Context-dependent texts: an entry, which ignores earlier names and elements, may allow too
+ * many. */
 struct dependents {
 	const struct trie *t;
 	struct slab *slab;

@@ -50,8 +50,7 @@ struct trie {
 	uint64_t *plain; /* [TRIE_LEVELS][words] */
 	uint32_t words;
 	struct trie *special;
-	/* the plain tokens, sorted by the groups of their characters, then by the number of
-	 * characters */
+	/* the plain tokens, sorted by the groups of their characters, then by length */
 	uint32_t n_kinds, *kind_id;
 	uint8_t *kind_chars;
 	struct trie_kind *kind; /* [n_kinds + 1] */

@@ -36,8 +36,8 @@ static int want_any(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Make a branch for each subset of the schemas, in which only these hold: unevaluated* keywords
- * depend on which hold. */
+/* Make a branch for each subset of schemas, in which only these hold: unevaluated* depends on
+ * it. */
 static int decide_any(struct schema *c, const struct todo *it)
 {
 	enum { MOST = 6 };

@@ -258,8 +258,7 @@ static int make_counters(struct schema *c, struct build *u)
 	return work_alloc(&c->w, &a->can, (uint64_t)(a->steady + 1) * a->width, 1);
 }
 
-/* Make the options of position i: one goal for each set of counters that an element can
- * increment. */
+/* Make the options of position i: one goal for each set of counters an element can increment. */
 static int make_options_at(struct schema *c, struct build *u, uint32_t i)
 {
 	struct options *o = u->a->item + i;

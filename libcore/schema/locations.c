@@ -493,8 +493,7 @@ static int scan_target(struct schema *c, uint32_t first)
 	return rc;
 }
 
-/* Follow the JSON pointer s[0 .. n) from the root of a resource; the pointer may enter another
- * resource. */
+/* Follow the JSON pointer s[0 .. n) from the root of a resource, possibly into another one. */
 static int follow_pointer(struct schema *c, const struct json *ref, uint32_t resource,
                           const char *s, uint32_t n, uint32_t *to)
 {

@@ -58,8 +58,7 @@ int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int
 int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *loc);
 /* Set *lit to the literal of such a subschema, negated if neg. */
 int schema_literal(struct schema *c, uint32_t parent, const struct json *v, int neg, uint32_t *lit);
-/* Replace *loc by the location of its schema in the dynamic scope after `scope` enters its
- * resource. */
+/* Move *loc to its schema in the dynamic scope that `scope` becomes on entering its resource. */
 int schema_enter_scope(struct schema *c, uint32_t scope, uint32_t *loc);
 /* Return the location that a reference in the schema at `loc` refers to.
  * dynamic: by $dynamicRef or $recursiveRef */

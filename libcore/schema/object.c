@@ -115,8 +115,7 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 	return INFER_OK;
 }
 
-/* Make the options of names that the facts of[0 .. n) match: one goal for each set of FACT_HAS that
- * a value can satisfy. */
+/* Make the options of names that the facts of[0 .. n) match: one goal per set of FACT_HAS. */
 static int make_options(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
                         struct options *o)
 {

@@ -48,8 +48,7 @@ struct schema_opts {
  * INFER_ENOMEM */
 int schema_compile(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
                    struct budget *left, infer_error *err);
-/* Set the error that no value satisfies the schema, with the keywords at its root. Returns
- * INFER_EEMPTY. */
+/* Set the error of a schema without values, with the keywords at its root; return INFER_EEMPTY. */
 int schema_none(const struct json *schema, infer_error *err);
 /* Add a schema to grammar g, which is being built: *goal is the goal of its values. Steps and bytes
  * are charged to w. Unused automata are freed by ir_sweep. Fails as schema_compile does. */

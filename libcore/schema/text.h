@@ -42,12 +42,11 @@ enum string_bound { STRING_FORMAT, STRING_PATTERN, STRING_MAX_LENGTH, STRING_MIN
 /* Set *out to the strings that satisfy this keyword with value v, or that do not if neg. */
 int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
                   const struct dfa **out);
-/* Set *out to the strings in which the regular expression s[0 .. n) matches; at: the keyword, for
- * messages. */
+/* Set *out to the strings with a match of the regular expression s[0 .. n); at: for messages. */
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out);
-/* Set *out to the numbers or strings (c->type) equal to v, or if `list` to an element of v; if neg,
- * to all others. */
+/* Set *out to numbers or strings (c->type) equal to v, or if `list` to an entry of v; neg:
+ * others. */
 int schema_values(struct schema *c, const struct json *v, int list, int neg,
                   const struct dfa **out);
 /* Set *out to a ∩ b; NULL: all. */

@@ -88,8 +88,7 @@ struct infer_answer {
 	struct infer_str model; /* name of the model */
 	int64_t created;        /* seconds since 1970 */
 	double load_ms;
-	/* system_fingerprint of a server; NULL: the answer has none, and no details of the usage,
-	 * no timings */
+	/* system_fingerprint of a server; NULL: none, and no usage details, no timings */
 	const char *fingerprint;
 };
 
@@ -138,8 +137,7 @@ struct infer_stream {
  * marks it. */
 int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          struct infer_stream *s, infer_error *err);
-/* Append the events that report an error and end a stream that has begun.  request_id may be
- * NULL. */
+/* Append the events that end a begun stream with an error. request_id may be NULL. */
 int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                                const char *request_id, struct infer_stream *s, infer_error *err);
 /* Append an error in Anthropic's format.  request_id: NULL is written as null. */

@@ -4,8 +4,8 @@
  * conversation is adapted to what its template supports: content parts are joined, the role
  * developer becomes system, a system turn is prepended to the following user turn, and the
  * arguments of calls are parsed.  A template that modifies a list (an error in transformers)
- * modifies a copy.  Text from the conversation never becomes a control token, nor any token that
- * ends generation. */
+ * modifies a copy.  Text of the conversation never becomes a control token or one that ends
+ * generation. */
 #ifndef INFER_CHAT_H
 #define INFER_CHAT_H
 #include <stddef.h>

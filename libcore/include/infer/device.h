@@ -18,8 +18,7 @@ struct infer_device {
 };
 enum { INFER_DEVICES = 64 };
 
-/* Return the kind of GPU that this build supports, "cuda", or NULL.  Loads no driver.  Any
- * thread. */
+/* Return the kind of GPU of this build, "cuda", or NULL. Loads no driver.  Any thread. */
 const char *infer_device_kind(void);
 
 /* List the GPUs: out[i] is "cuda:i" of infer_engine_opts.device.  Fills at most `cap` entries; *n:

@@ -3,8 +3,7 @@
 #define INFER_EMBED_H
 
 /* From the hidden states after the last norm (the input of the output matrix): the mean over all
- * tokens, the state of the last token, or of the first (CLS).  RANK: one float, the logit of the
- * model's ranking head. */
+ * tokens, the state of the last token, or of the first (CLS).  RANK: a ranking head's logit. */
 enum infer_embed {
 	INFER_EMBED_NONE,
 	INFER_EMBED_MEAN,

@@ -125,8 +125,7 @@ struct infer_request {         /* copied at submit, which adds a reference to th
 	struct infer_str reason_open, reason_close;
 	/* enum infer_embed: output instead of an answer; first id of a second text, or 0 */
 	int embed, second;
-	/* with embed: f32 [n_embedding], owned by the caller; not normalised; complete when DONE
-	 * has code 0 */
+	/* embed: f32 [n_embedding], not normalised, the caller's; complete if DONE has code 0 */
 	float *embedding;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */
 	void *user;    /* returned with every event */

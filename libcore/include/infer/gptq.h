@@ -25,8 +25,7 @@ extern "C" {
 /* The caller's linear algebra, on one thread, on the lower triangle of a, [n][n] row by row;
  * elements above it are neither read nor kept. */
 struct infer_solver {
-	/* identifies the implementation, on which the bits of results depend; static, 1 ... 63
-	 * bytes */
+	/* identifies the code that the bits of results depend on; static, 1 ... 63 bytes */
 	const char *core;
 	/* factor a = L L' in place.  Nonzero: a is not positive definite. */
 	int (*factor)(double *a, int n);

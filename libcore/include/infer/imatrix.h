@@ -46,11 +46,11 @@ int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine 
 /* Add the sums of a file, GGUF or the older .dat.  A .dat file contains means over windows; these
  * count as windows of 512 tokens, or of the size in files added before.
  * INFER_EFORMAT: not an importance matrix, or damaged; a tensor's shape differs from that in a file
- *                added before.  Also fails as infer_file_open.  After a failure m may contain a
- *                part of the file. */
+ *                added before.  Also fails as infer_file_open.  On failure m may have part of
+ *                it. */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
-/* Set the name of the text, as it will be written to the file; copied.  Default: that of the file
- * added first.  INFER_ENOMEM */
+/* Set the name of the text to write to the file; copied.  Default: that of the file added first.
+ * INFER_ENOMEM */
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed; "": none */
 /* Write a file in GGUF form, in the order of names.

@@ -140,8 +140,7 @@ struct infer_prompt {
 /* A request.  If it could not be read, the job has a fault with the reason.  Immutable after
  * reading.  Filled by hand: {0} except n, request.prompt, request.n_prompt and logprobs. */
 typedef struct infer_job {
-	/* of the request, and the base of ids in the answer; NULL: a line of a batch whose id
-	 * cannot be read */
+	/* of the request, and of the answer; NULL: a line of a batch whose id cannot be read */
 	const char *id;
 	const infer_api *api; /* the format of the answer; NULL: our own */
 	struct infer_fault fault;

@@ -44,8 +44,8 @@ struct infer_record_kind {
 const struct infer_record_kind *infer_record_kind(int kind);
 
 /* Begin a record in *to (base/buf.h) and initialise w, to which the caller writes the fields
- * (base/jwrite.h); end the record, with a newline.  For programs of this tree.  Out of memory: sets
- * to->bad. */
+ * (base/jwrite.h); end the record, with a newline.  For programs of this tree. to->bad: out of
+ * memory. */
 enum { INFER_RECORD_FIRST = 1 << 0 }; /* flags: the first record of its stream, which has "v":1 */
 struct jwrite;
 struct buf;

@@ -69,8 +69,7 @@ int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_
  * INFER_EFORMAT: strings, elements past the last, or a value that does not fit the type. */
 int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, uint64_t from,
                      size_t n, void *room, const void **at, infer_error *err);
-/* Return the bytes of an array of U8 or I8, borrowed; *n: their number.  INFER_EFORMAT: another
- * type. */
+/* Return the bytes of an array of U8 or I8, borrowed; *n: length.  INFER_EFORMAT: another type. */
 int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsigned char **at,
                      size_t *n, infer_error *err);
 /* Read string i of an array, or the string of a scalar, at bounded cost.  INFER_EFORMAT: no such

@@ -106,8 +106,7 @@ struct infer_candidate {
 	float p;
 };
 /* Write the n most likely candidates of the last draw to to[n], greatest p first, and return how
- * many were written; *drawn: the probability of the drawn token.  The result and *drawn are 0
- * before the first draw. */
+ * many were written; *drawn: the probability of the drawn token.  Before a draw, both are 0. */
 int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,
                                  float *drawn);
 

@@ -56,8 +56,7 @@ struct infer_metric {
 	size_t n;
 };
 struct jwrite;
-/* Write the metric as a member; nothing if n is 0.  Out of memory: the buffer of w (base/jwrite.h)
- * is marked bad. */
+/* Write the metric as a member; nothing if n is 0.  Out of memory: marks the buffer of w bad. */
 void infer_metric_put(struct jwrite *w, const struct infer_metric *m);
 
 double infer_log(double x); /* natural; the same bits on every machine; 0: -inf; x < 0: NaN */
