@@ -1,4 +1,4 @@
-/* backend/backend.h - backends: what runs a graph on a device.  backend_list.h lists the kinds.
+/* backend/backend.h - backends run a graph on a device.  backend_list.h lists the kinds.
  *
  * A backend owns the memory of its device: loaded weights, pages of the KV cache, workspaces.  No
  * other module reads or writes it.  The results of a step are in host memory. */
@@ -20,13 +20,13 @@ struct weight {
 	int64_t ne[2];         /* ne[0] = k, ne[1] = rows; a vector has ne[1] = 1 */
 	size_t row_bytes;      /* bytes from one row to the next */
 	float scale;           /* factor of the product, usually 1 */
-	const void *const *at; /* [n] data of each matrix */
+	const void *const *at; /* [n] the data of each matrix */
 	/* 1: experts that the CPU computes from host memory while a GPU computes the rest of the
 	 * graph.  The CPU backend ignores it. */
 	int on_host;
 };
 
-/* Return the bytes of n weights in the file, of all or of those that are on_host. */
+/* Return the size in the file of n weights: of all, or of those that are on_host. */
 static inline uint64_t weights_bytes(const struct weight *w, int n)
 {
 	uint64_t bytes = 0;
@@ -51,7 +51,7 @@ static inline uint64_t weights_host_bytes(const struct weight *w, int n)
  * passes. */
 struct backend_group {
 	int n_layers;
-	const int *layers; /* of the model */
+	const int *layers; /* layer numbers of the model */
 	int k_type, v_type, kv_heads, dk, dv;
 	int64_t state; /* floats of the state of a recurrent layer; 0: layers with K and V */
 	int mla; /* 1: V is the first dv columns of K and is not stored; one KV head, one type */
@@ -71,7 +71,7 @@ struct backend_model {
 	int n_weights;
 	const struct backend_rope *ropes;
 	int n_ropes;
-	const struct backend_group *groups; /* of the KV cache; only need reads them */
+	const struct backend_group *groups; /* groups of the KV cache; only `need` reads them */
 	int n_groups;
 };
 /* Limits of a step: rows, output rows, and positions of a context. */
@@ -82,13 +82,13 @@ struct backend_size {
 struct backend_need {
 	uint64_t weights;                 /* 0: weights are used in place */
 	uint64_t workspace;               /* of a plan */
-	uint64_t kv_page[BACKEND_GROUPS]; /* of one page of each group */
-	uint64_t host;                    /* host memory for a plan and a loaded set */
+	uint64_t kv_page[BACKEND_GROUPS]; /* [group] one page */
+	uint64_t host;                    /* host memory for a plan and loaded weights */
 	uint64_t thread;                  /* part of workspace: scratch of one worker */
 };
 
 struct backend_opts {
-	int device; /* number of the device, from 0 */
+	int device; /* number of the device among those of its kind, from 0 */
 	/* Called while load copies weights, with the bytes copied so far and in all.  NULL: not
 	 * called. Borrowed, must outlive the backend. */
 	const struct infer_watch *loading;
@@ -126,15 +126,16 @@ struct backend_kind {
 	            const struct backend_model *m, const struct backend_size *size,
 	            infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
-	/* Create pages 0 ... n_pages - 1 of a group.  g is not kept.  A page is undefined until a
-	 * step writes it. */
+	/* Create pages 0 ... n_pages - 1 of a group. g need not outlive the call. The contents of a
+	 * page are undefined until a step writes them. */
 	int (*kv_new)(struct backend_cache **out, struct backend *b, const struct backend_group *g,
 	              uint32_t n_pages, infer_error *err);
 	/* Copy the first n positions of page `from` to page `to`.  Like kv_drop, not during a
 	 * step. */
 	void (*kv_copy)(struct backend_cache *c, uint32_t to, uint32_t from, int n);
-	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* may free its memory */
-	/* Copy a whole page, kv_page bytes, to or from host memory.  Both NULL: not supported. */
+	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* may free the page's memory */
+	/* Copy a whole page (backend_need.kv_page bytes) to or from host memory. Both NULL: not
+	 * supported. */
 	void (*kv_save)(const struct backend_cache *c, void *to, uint32_t page);
 	void (*kv_load)(struct backend_cache *c, uint32_t page, const void *from);
 	void (*kv_free)(struct backend_cache *c);

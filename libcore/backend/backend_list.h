@@ -1,4 +1,4 @@
-/* backend/backend_list.h - BACKEND(folder), the one that is always there first. */
+/* backend/backend_list.h - BACKEND(folder); cpu, which every build has, is first. */
 BACKEND(cpu)
 #ifdef BACKEND_cuda
 BACKEND(cuda)

@@ -130,7 +130,7 @@ static int check_embed(const struct scope *p, int32_t i, infer_error *err)
 	return check_matrix(p, i, 0, n->cols, rows, err);
 }
 
-/* If each group has a gain of its own, w0 is a matrix with a row a group. */
+/* Check gain and bias. A gain for each group is a matrix w0 with one row a group. */
 static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
@@ -148,7 +148,7 @@ static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 	return check_vector(p, i, 0, cols, err);
 }
 
-/* Check that w0 is i32 and that its values are columns. */
+/* Check that w0 is i32 and contains column numbers only. */
 static int check_permute(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);

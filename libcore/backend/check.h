@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 
 struct backend_checked {
-	int64_t n_ids; /* token ids must be below: rows of the smallest table indexed by them */
+	int64_t n_ids; /* limit of token ids: rows of the smallest table that they index */
 	int has_edges; /* 1: the graph has RECV or SEND */
 };
 /* Check the graph, shapes and types of weights, RoPE tables and sizes of m.  INFER_EINVAL: they

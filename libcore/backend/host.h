@@ -13,7 +13,7 @@ struct host {
 };
 
 /* Start the threads and select the kernels.
- * threads  1 ... 1024, with the caller's; fewer if the system refuses to start more
+ * threads  1 ... 1024, the caller's included; fewer if the system refuses to start more
  * isa      name of the widest kernel set to use, NULL: the widest that the CPU has
  * INFER_EINVAL: threads is out of range; INFER_EUNSUP names an isa that is unknown or that the CPU
  * lacks; INFER_ENOMEM.  On failure *h is zero. */

@@ -11,8 +11,7 @@ struct backend_cache; /* the pages of one group */
 
 /* The KV cache of a step: KV_PUT writes it, ATTN reads it. */
 struct backend_kv_layer {
-	int group,
-		index; /* index: in backend_group.layers.  Undefined for layers on other devices */
+	int group, index; /* index: in backend_group.layers; undefined for other devices' layers */
 };
 struct backend_kv {
 	const struct backend_kv_layer *layers; /* by layer of the model */
@@ -29,7 +28,8 @@ struct backend_run {
 	/* [group][position / page] block tables; BACKEND_NO_PAGE: the page left the window */
 	const uint32_t *const *pages;
 };
-/* Called with the rows that a matrix of a weight was multiplied by: see infer/observe.h. */
+/* Called after a product with the rows that a matrix of `weight` was multiplied by: see
+ * infer/observe.h. */
 struct backend_observer {
 	void (*fn)(void *user, int32_t weight, int32_t matrix, const float *x, size_t ld,
 	           const int32_t *at, int32_t n, int32_t k);
@@ -40,18 +40,18 @@ struct backend_observer {
 enum backend_want { BACKEND_LOGITS, BACKEND_TOP, BACKEND_HIDDEN };
 struct backend_step {
 	int32_t n, n_out, n_runs;
-	const int32_t *ids;             /* [n] */
+	const int32_t *ids;             /* [n] token ids */
 	const struct backend_run *runs; /* [n_runs], they cover all rows in order */
 	const int32_t *out;             /* [n_out] output rows, ascending */
 	const struct backend_kv *kv;
-	const atomic_int *stop; /* set to not 0: end soon with INFER_ECANCEL.  NULL: never */
+	const atomic_int *stop; /* nonzero: end soon with INFER_ECANCEL. NULL: never */
 	const uint8_t *want;    /* [n_out] enum backend_want; NULL: all LOGITS */
 	int32_t top;            /* tokens of each TOP row, 1 to backend_kind.top */
 	/* called during the step with the approximate share of work done; NULL: not called */
 	const struct infer_watch *watch;
 	const struct backend_observer *observer; /* NULL: none.  CPU backend only */
-	/* [edge] buffers of RECV and SEND: f32 [rows][cols] in host memory, 64-aligned.  Sent
-	 * values are complete when the step ends */
+	/* [edge] buffers of RECV and SEND: f32 [rows][cols] in host memory, 64-aligned. A SEND has
+	 * written its buffer when the step ends */
 	float *const *edges;
 };
 struct backend_result {

@@ -1,4 +1,4 @@
-/* backend/cpu/act.c - which loops multiply weights of a type, and in which form they read rows. */
+/* backend/cpu/act.c - kernels by weight type, and the forms in which they read rows. */
 #include "backend/cpu/cpu.h"
 
 int cpu_has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }

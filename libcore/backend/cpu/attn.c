@@ -3,8 +3,8 @@
  * The context is divided into splits at fixed positions. Each split gives a partial result, and the
  * partial results of a row are merged in ascending order. A task is (rows of one sequence, split,
  * some KV heads), so that one decoded row at a long context keeps every thread busy. For MLA a task
- * copies V out of the pages of K, in scratch. Memory for partial results is bounded: rows are
- * processed in waves that fit in it. */
+ * copies V out of the pages of K, in scratch. Memory for partial results is bounded, so rows are
+ * processed in waves whose results fit. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/limits.h"
 #include "base/err.h"
@@ -21,7 +21,7 @@ static size_t kernel_scratch(const struct graph_node *n)
 	return num_round_up(kern_attn_scratch(n->attn.dk, n->attn.dv), 64);
 }
 
-/* The scratch of the kernel and, for MLA, V of a split in any cache type. */
+/* Scratch: that of the kernel and, for MLA, V of a split, in the largest cache type. */
 size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
 	size_t mla = (size_t)cpu_node(p, n->src[1])->kv_put.mla;
@@ -30,7 +30,7 @@ size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n
 	       mla * KERN_SPLIT * num_round_up((size_t)n->attn.dv, 32) * sizeof(float);
 }
 
-/* The blocks of rows whose partial results are in memory at a time. */
+/* A wave: blocks of rows whose partial results are in memory at the same time. */
 struct wave {
 	struct backend_plan *p;
 	const struct graph_node *n;
@@ -48,8 +48,8 @@ static int first_split(const struct graph_node *n, int pos)
 
 	return sees && pos >= sees ? (pos - sees + 1) / KERN_SPLIT : 0;
 }
-/* Whole chunks need no window in the kernel, since whole splits are left out. Otherwise a block has
- * one row, so its window is exact. */
+/* True if chunks consist of whole splits. Then splits are left out and the kernel needs no window.
+ * Otherwise a block of a chunked layer has one row, so its window is exact. */
 static int whole_chunks(const struct graph_node *n)
 {
 	return n->attn.chunked && n->attn.window % KERN_SPLIT == 0;
@@ -60,7 +60,7 @@ static int window_of(const struct graph_node *n, int pos)
 		return 0;
 	return n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 }
-/* Return the position after the last one that a row at pos attends to. Positions after its own are
+/* Return the end of the positions that a row at pos attends to. Positions after pos are
  * rows of the same step. */
 static int end_position(const struct graph_node *n, const struct backend_run *run, int pos)
 {
@@ -256,8 +256,8 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 }
 
 /* Choose the heads of a task. With few rows a task has as many KV heads as the kernel allows, since
- * the heads of a page are adjacent in memory. If that gives too few tasks for the threads, the
- * query heads of one KV head are divided, too. */
+ * the heads of a page are adjacent in memory. If these are too few tasks for the threads, divide
+ * the query heads of a KV head. */
 static void divide_heads(const struct wave *w, struct cpu_block *b)
 {
 	int32_t all = w->n->attn.kv_heads, group = w->n->attn.heads / all,

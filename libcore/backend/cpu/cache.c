@@ -97,14 +97,14 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 		mem_free(c);
 		return rc;
 	}
-	/* any thread may read any page */
+	/* interleave over NUMA nodes: any thread may read any page */
 	numa_interleave(pool_nodes(b->pool), at, c->reserved);
 	c->base = at;
 	*out = c;
 	return INFER_OK;
 }
 
-/* Copies the whole page: K is stored by dimension, so n positions are spread over all of it. */
+/* Copy the whole page: K is stored by dimension, so n positions are spread over all of the page. */
 void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
 {
 	(void)n;

@@ -6,10 +6,10 @@
 /* The pages of a group.  cache.c shows the layout of a page. */
 struct backend_cache {
 	unsigned char *base;
-	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
-	size_t v_at;                                    /* from a layer's K to its V */
+	size_t page_bytes, layer_bytes, k_head, v_head; /* k_head, v_head: of one KV head */
+	size_t v_at;                                    /* bytes from a layer's K to its V */
 	int k_type, v_type, mla;                        /* mla: no V is stored */
-	int64_t state;                                  /* floats of a layer; 0: K and V */
+	int64_t state;                                  /* floats of a layer's state; 0: K and V */
 	size_t reserved;
 };
 /* Compute the layout of a page of group g.  INFER_EUNSUP names an unsupported cache type. */

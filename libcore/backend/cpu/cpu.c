@@ -23,7 +23,7 @@ static int cpu_open(struct backend **out, const struct host *host, const struct 
 	return INFER_OK;
 }
 
-/* All CPUs compute the same bits. */
+/* Write nothing: all CPUs compute the same bits. */
 static void cpu_describe(const struct backend *b, char *out, size_t n)
 {
 	(void)b;

@@ -1,10 +1,10 @@
 /* backend/cpu/cpu.h (private) - the CPU backend: a plan is a list of steps.
  *
- * A step is one parallel region, or a few.  The nodes of a graph run in order.  Consecutive nodes
+ * A step is one or a few parallel regions. The nodes of a graph run in order.  Consecutive nodes
  * become one step if they need no barrier between them: element-wise operations and moves are a
- * chain that each row passes through independently, and matrix products with one source share
- * their tiles.  If a product reads its rows in another form (quantised activations), the chain
- * before it converts them, once for each source and form. */
+ * chain that each row passes through independently, and matrix products with one source share their
+ * tiles.  If a product reads its rows in another form (quantised activations), the chain before it
+ * converts them, once for each source and form. */
 #ifndef BACKEND_CPU_CPU_H
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
@@ -27,7 +27,7 @@ enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE, CPU_STATE, CPU_HEADS }
 struct cpu_step {
 	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
 	int32_t first, n;    /* nodes */
-	int32_t act, n_acts; /* CPU_ROWS: acts that the chain writes after its nodes */
+	int32_t act, n_acts; /* CPU_ROWS: cpu_acts that the chain writes after its nodes */
 	int64_t work;        /* CPU_ROWS: floats computed for a row */
 };
 
@@ -35,7 +35,7 @@ struct cpu_step {
  * `to`. */
 struct cpu_act {
 	int32_t node, from, to;
-	int type;       /* weight type whose kernels quantise and transpose the rows */
+	int type;       /* weight type whose kernels convert the rows */
 	uint64_t types; /* weight types that read it, one bit each */
 	enum kern_form form;
 	size_t offset;
@@ -56,7 +56,7 @@ struct cpu_job {
 	int block;            /* weight rows of an item */
 	int parts, part_rows; /* parts of the rows of x, and rows of a part */
 	int tiled, transposed;
-	int64_t first;             /* number of its first item among those of all jobs */
+	int64_t first;             /* its first item, counted over all jobs */
 	const unsigned char *next; /* the weights to read after these, to prefetch; or NULL */
 	int64_t next_bytes;
 };
@@ -73,7 +73,7 @@ struct cpu_block {
 struct cpu_moe {
 	int32_t *count;                         /* [experts + 1] first pair of each expert */
 	int32_t *row, *slot;                    /* [pairs] row of a pair; pair of [row][rank] */
-	void *in[KERN_FORMS], *mid[KERN_FORMS]; /* inputs of gate and up; of down */
+	void *in[KERN_FORMS], *mid[KERN_FORMS]; /* rows for gate and up; rows for down */
 	float *gate, *up, *out;                 /* [pairs][ff] twice, [pairs][cols] */
 };
 
@@ -86,7 +86,7 @@ struct backend_plan {
 	struct cpu_act *acts;
 	int n_acts;
 	int32_t *stage; /* [nodes] step that runs a node */
-	size_t *offset; /* [nodes] of its value, from `values` */
+	size_t *offset; /* [nodes] offset of its value in `values` */
 	struct backend_checked checked;
 	struct cpu_job *jobs;
 	int max_jobs;
@@ -95,9 +95,9 @@ struct backend_plan {
 	size_t bytes;
 	/* parts of mem: see layout.c */
 	unsigned char *values, *act_mem, *scratch;
-	size_t scratch_bytes;  /* of one thread */
+	size_t scratch_bytes;  /* scratch of one thread */
 	float *cs[2];          /* [rows][half][2] cos and sin, by frequency table */
-	int32_t *pos, *run_of; /* [rows] position and run of a row */
+	int32_t *pos, *run_of; /* [rows] position; index of its run */
 	float *part_m, *part_l,
 		*part_o; /* partial attention: [slots][heads] twice, [slots][heads * dv] */
 	int64_t slots;
@@ -109,11 +109,11 @@ struct backend_plan {
 	const struct backend_step *s; /* the running step, or NULL */
 };
 
-/* ---- act.c: loops and forms ---- */
+/* ---- act.c: kernels and forms of rows ---- */
 
-/* True if the kernel set has loops for weights of a type; others are decoded to f32 first. */
+/* True if the kernel set multiplies weights of this type; others are decoded to f32 first. */
 int cpu_has_loops(const struct backend *b, int type);
-/* Return the loops for weights of a type: its own, or those of f32. */
+/* Return the kernels for weights of this type: its own, or those of f32. */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
 /* True if a product of m rows with weights of a type reads a transposed copy of the rows. */
 int cpu_transposed(const struct backend *b, int type, int m);
@@ -142,7 +142,7 @@ struct cpu_space {
 void *cpu_space_take(struct cpu_space *s, size_t n, size_t size);
 /* Compute the offsets of values and acts from the steps of the plan.  INFER_ENOMEM. */
 int cpu_place(struct backend_plan *p, infer_error *err);
-/* Take all parts of the workspace from s. */
+/* Take all parts of the workspace from s and set their pointers in p. */
 void cpu_layout(struct backend_plan *p, struct cpu_space *s);
 /* Poison the memory after each result of a step.  Call before the step runs. */
 void cpu_fences(const struct backend_plan *p, const struct cpu_step *step);

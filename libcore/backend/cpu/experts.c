@@ -1,12 +1,12 @@
 /* backend/cpu/experts.c - run MOE nodes on the CPU for a graph that a GPU runs.
  *
- * One plan of the CPU backend has four nodes for each such MOE node.  All of them use the same
+ * One plan of the CPU backend has four nodes for each MOE node of the GPU's graph. All use the same
  * three edges and share the workspace:
  *
  *   edge 0 -> RECV x ---------.
  *   edge 1 -> RECV choice --- MOE -- SEND -> edge 2
  *
- * No step contains nodes of two MOE nodes, so each is a range of steps. */
+ * No step contains nodes for two MOE nodes, so each MOE node is a range of steps. */
 #include "backend/cpu/experts.h"
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
@@ -19,7 +19,7 @@ struct cpu_experts {
 	struct backend_weights *w;
 	struct backend_plan *plan;
 	struct graph graph;
-	/* of the running node */
+	/* for the MOE node that runs */
 	struct backend_step step;
 	float *edges[EDGES];
 };

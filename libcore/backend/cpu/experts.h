@@ -7,7 +7,7 @@
 #define BACKEND_CPU_EXPERTS_H
 #include "backend/backend.h"
 
-struct cpu_experts; /* a plan of these nodes.  Confined, like the host */
+struct cpu_experts; /* a plan for the MOE nodes of a graph. Confined, like the host */
 
 /* True if the host computes node n of a model: a MOE with weights that are on_host. */
 static inline int cpu_expert_is(const struct backend_model *m, const struct graph_node *n)

@@ -60,7 +60,7 @@ void cpu_heads_run(struct backend_plan *p, int32_t node)
 	if (form != KERN_FORM_F32)
 		kern_act_init(&t.act, form, p->heads, t.rows * t.heads, (int)w->ne[0]);
 	prepare_head_rows(&t);
-	/* f32 rows are read in place; the jobs differ in where their head begins */
+	/* f32 rows are read in place: one kern_act a head, with the address of the head */
 	for (int h = 0; h < t.heads; h++) {
 		struct kern_act *x = &p->head_acts[h];
 		*x = t.act;

@@ -5,10 +5,10 @@
  *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of workers |
  *
  *   values     what nodes compute, f32 [rows][cols]
- *                | x | h = norm x | q | k | v | ...      a value reuses the place of a dead one, or
+ *                | x | h = norm x | q | k | v | ...      a value reuses the space of an unused one, or
  *                | x |   gate |   up   |                 overwrites its source if op_list.h allows
  *   acts       rows in the forms that products read, placed by lifetime like values; each is
- *              | rows | their transposed copy, if the kernel set has loops for it |
+ *              | rows | their transposed copy, if the kernel set reads it |
  *   cos sin    [rows][half][2] of each frequency table
  *   pos ...    position and run of each row
  *   attention  | m | l | o | partial results of a wave, by (row, split); blocks of rows
@@ -27,7 +27,7 @@
 
 enum {
 	ALIGN = 64,
-	/* approximate memory for partial results of attention; a full wave is merged */
+	/* approximate memory for the partial results of a wave of attention */
 	PART_BYTES = 16 << 20,
 };
 

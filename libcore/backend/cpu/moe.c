@@ -29,8 +29,8 @@ static void score_experts(float *y, const float *x, int n, int sigmoid)
 		y[i] /= sum;
 }
 
-/* Return the index of the highest of n scores, the lower index of equals. Chosen scores are NaN and
- * are skipped. */
+/* Return the index of the highest of n scores; ties: the lower index. Experts already chosen have
+ * score NaN. */
 static int find_best(const float *score, int n)
 {
 	int best = 0;
@@ -108,13 +108,13 @@ struct moe {
 	struct kern_act in[KERN_FORMS], mid[KERN_FORMS];
 };
 
-/* Return the form of rows that weight w0, w1 or w2 reads. */
+/* Return the form of rows that the products with weight w0, w1 or w2 read. */
 static enum kern_form expert_form(const struct moe *m, int slot)
 {
 	return cpu_mm(m->p->b, m->p->m.weights[m->n->w[slot]].type)->form;
 }
 
-/* Sort the pairs (row, rank) by expert and, for one expert, by row. */
+/* Sort the pairs (row, rank of expert) by expert, then by row. */
 static void sort_pairs(const struct moe *m)
 {
 	struct cpu_moe *o = &m->p->moe;
@@ -132,7 +132,7 @@ static void sort_pairs(const struct moe *m)
 			o->row[pair] = r;
 			o->slot[r * m->used + i] = pair;
 		}
-	for (int e = experts; e; e--) /* from the ends of the lists back to their beginnings */
+	for (int e = experts; e; e--) /* count[e] is the end of e's pairs: make it the start */
 		o->count[e] = o->count[e - 1];
 	o->count[0] = 0;
 }
@@ -162,7 +162,7 @@ static void gather_pair(void *user, int64_t pair, int worker)
 	}
 }
 
-/* Return the router weight of a pair. */
+/* Return the router's weight of a pair. */
 static float pair_weight(const struct moe *m, int64_t pair)
 {
 	int32_t row = m->p->moe.row[pair], rank = 0;

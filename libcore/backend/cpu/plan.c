@@ -7,9 +7,9 @@
 #include "base/os.h"
 #include "type/type.h"
 
-#define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights below which none are read ahead */
+#define AHEAD_LEAST ((uint64_t)16 << 20) /* least bytes of weights worth reading ahead */
 
-/* How an operation runs, by its kind.  A new product must be listed here. */
+/* The kind of step that runs an operation. A new product must be listed here. */
 enum {
 	STEP_mm = CPU_MM,
 	STEP_head_mm = CPU_HEADS,
@@ -36,8 +36,8 @@ static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kin
 	return s;
 }
 
-/* Make the chain just before step `at` also write `node` in the form that weights of `type` read,
- * if no chain does yet.  Returns 0 if the step before `at` is not a suitable chain. */
+/* Make the chain before step `at` also write `node` in the form that weights of `type` read, unless
+ * a chain does already. Returns 0 if that step cannot write it. */
 static int plan_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 {
 	enum kern_form form = cpu_mm(p->b, type)->form;
@@ -145,7 +145,7 @@ static void make_steps(struct backend_plan *p)
 			p->max_jobs = p->max_jobs > p->steps[p->n_steps - 1].n
 			                      ? p->max_jobs
 			                      : p->steps[p->n_steps - 1].n;
-		if (n->op == GRAPH_MOE) /* gate and up of every expert */
+		if (n->op == GRAPH_MOE) /* jobs: gate and up of every expert */
 			p->max_jobs = (int)num_max(p->max_jobs, 2 * p->m.weights[n->w[0]].n);
 		if (n->op == GRAPH_HEAD_MM)
 			p->max_jobs = (int)num_max(p->max_jobs, n->head_mm.heads);

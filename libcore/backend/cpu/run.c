@@ -205,7 +205,7 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
-/* columns of 16 rows that a thread transposes at a time */
+/* columns (of 16 rows) that a thread transposes at a time */
 enum { TRANSPOSE_COLS = 512 };
 
 static int64_t transpose_parts(const struct backend_plan *p, const struct cpu_act *a)
@@ -368,7 +368,7 @@ void cpu_step_run(struct backend_plan *p, const struct cpu_step *step)
 		show_products(p, step);
 }
 
-/* True if only hidden states are requested, so that the last product is left out. */
+/* True if all output rows are HIDDEN, so that the logits are not computed. */
 static int skips_logits(const struct backend_plan *p, const struct backend_step *s)
 {
 	int32_t i = 0;
@@ -380,7 +380,7 @@ static int skips_logits(const struct backend_plan *p, const struct backend_step 
 	return i == s->n_out;
 }
 
-/* Does all work of the step: the calling thread is one of the workers. */
+/* Do all work of the step; the calling thread is one of the workers. */
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;

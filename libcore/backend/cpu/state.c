@@ -6,8 +6,8 @@
  *
  *   pages of a run of rows     | source |        | exists |        | exists |
  *                                   '-- state --> rows -->'-- a copy --> rows -->'
- * The source is the page of the position before the run.  Rows update the state in the next page
- * that exists.  If a run begins inside a page, that page is source and destination. */
+ * The source is the page of the position before the run. Rows update the state in the next page
+ * that exists in the cache.  If a run begins inside a page, that page is source and destination. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -23,7 +23,7 @@ enum {
 
 size_t cpu_state_scratch(const struct graph_node *n)
 {
-	/* weights and previous rows by tap, one more tap for the bias, and pointers to rows */
+	/* weights and previous rows by tap (one more for the bias), and pointers to rows */
 	if (n->op == GRAPH_CONV1D)
 		return (size_t)(n->conv1d.taps + 1) *
 		       (2 * CHANNELS * sizeof(float) + sizeof(const float *));
@@ -71,7 +71,7 @@ static float *next_state(const struct state *s, const struct backend_run *run, i
 struct channels {
 	const struct state *s;
 	const struct backend_run *run;
-	const float *x, *old; /* x: of the run's first row */
+	const float *x, *old; /* x: the run's first row */
 	int n;
 };
 
@@ -98,7 +98,7 @@ static void store_conv_rows(const struct channels *c, float *to, int end)
 	}
 }
 
-/* The convolution of kern.conv without silu. */
+/* Compute the convolution of kern.conv, without silu. */
 static void sum_taps(float *y, const float *const *x, const float *w, int taps, int n)
 {
 	memset(y, 0, (size_t)n * sizeof *y);
@@ -168,7 +168,7 @@ static void compute_gates(const struct state *s, int head, int row, int rows, fl
 	}
 }
 
-/* Some column blocks of a head for all rows of a run. */
+/* A lane: some column blocks of a head, for all rows of a run. */
 struct lane {
 	const struct state *s;
 	const struct backend_run *run;
@@ -251,7 +251,7 @@ static void run_delta_task(void *user, int64_t i, int worker)
 	}
 }
 
-/* Return the number of tasks for a head that gives all threads work. */
+/* Return the number of tasks to divide a head into, so that all threads have work. */
 static int tasks_per_head(const struct state *s, int64_t heads)
 {
 	int64_t want = 4 * (int64_t)pool_threads(s->p->b->pool);

@@ -1,13 +1,13 @@
 /* backend/cpu/tile.c - matrix products, divided into blocks of weight rows.  An item computes whole
  * sums, so the division does not change a bit.
  *
- *   rows of x      loop (kern/dispatch.h)
+ *   rows of x      kernel (kern/dispatch.h)
  *   few            rows: weights are read in place, each byte once
- *   more           skinny: weights in place, x transposed, if the kernel set has such a loop
+ *   more           skinny: weights in place, x transposed, if the kernel set has a skinny kernel
  *   many           tile: nr weight rows at a time are packed into the worker's scratch and
  *                  multiplied with all rows of x, while the next weights are prefetched
  *
- * Weights of a type without loops are decoded to f32 in scratch. */
+ * Weights of a type without kernels are decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/limits.h"
 #include "base/err.h"
@@ -15,7 +15,7 @@
 #include "type/type.h"
 
 enum {
-	SKINNY_ROWS = 96,   /* most weight rows of an item of a skinny loop */
+	SKINNY_ROWS = 96,   /* most weight rows of an item of a skinny kernel */
 	DECODED = 16,       /* weight rows decoded to f32 at a time */
 	STREAMS = 8,        /* weight rows read in parallel by a call in place (kern/kern.h) */
 	STREAM_BYTES = 256, /* prefetched bytes of a stream in L1 */
@@ -37,8 +37,8 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 	       (cpu_has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
-/* True if the streams of a call over these weight rows map to the same L1 sets, where they would
- * evict each other. */
+/* True if the streams of a call over `rows` weight rows map to the same L1 sets and evict each
+ * other. */
 static int share_sets(const struct cpu_job *j, int rows)
 {
 	size_t apart = (size_t)(rows / STREAMS) * j->row_bytes % SETS_BYTES;
@@ -46,7 +46,7 @@ static int share_sets(const struct cpu_job *j, int rows)
 	return apart < STREAM_BYTES || apart > SETS_BYTES - STREAM_BYTES;
 }
 
-/* Choose the loop and the items of j, one of `jobs` that run as one region. */
+/* Choose the kernel and the items of j, one of `jobs` jobs of a parallel region. */
 static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
@@ -68,13 +68,13 @@ static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs
 		                       num_min(KERN_PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
-		if (items < want && j->m >= 128) { /* a part packs again: needs many rows */
+		if (items < want && j->m >= 128) { /* each part packs the weights again */
 			j->part_rows =
 				(int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
-		/* a share of the items of all jobs; long items read memory faster */
+		/* the job's share of the items of all jobs; longer items read memory faster */
 		want = (want + jobs - 1) / jobs;
 		int64_t rows = num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes,
 		                       CPU_ITEM_WORK / row_work + 1);
@@ -267,7 +267,7 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		pool_run(p->b->pool, items, run_region_item, &r);
 		return;
 	}
-	for (int64_t i = 0; i < items; i++) /* cheaper than waking a worker */
+	for (int64_t i = 0; i < items; i++) /* in this thread: cheaper than waking a worker */
 		run_region_item(&r, i, 0);
 }
 
