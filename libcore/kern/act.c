@@ -1,4 +1,4 @@
-/* kern/act.c - sizes of rows of activations in each form. */
+/* kern/act.c - bytes of rows of activations in each form. */
 #include "kern/act.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
-/* kern/act.h - rows of activations as the quantised products read them.  Any thread; the caller
- * owns the storage. */
+/* kern/act.h - rows of activations, in the forms that quantised products read.  Any thread; the
+ * caller owns the storage. */
 #ifndef KERN_ACT_H
 #define KERN_ACT_H
 #include <stddef.h>
@@ -14,16 +14,16 @@ struct kern_q8 {
 	int8_t q[32];
 };
 
-/* For loops that add the sums of two groups of weights in one lane (avx512vnni/k46.h). */
+/* For kernels that add the sums of two groups of weights in one lane (avx512vnni/k46.h). */
 struct kern_q8k_pairs {
-	/* over groups of 32: the largest sum of magnitudes plus the magnitude of the sum; over
-	 * groups of 16: the largest sum of magnitudes */
+	/* max32: largest (sum of |q|) + |sum of q| of a group of 32.  max16: largest sum of |q| of
+	 * a group of 16 */
 	int32_t max32, max16;
-	/* -32 times the sum of each 16; odd entries have KERN_BIT15 added */
+	/* -32 times the sum of each 16 q; odd entries plus KERN_BIT15 */
 	int32_t start[16];
 };
-/* Activations of a super-block, with sums of q in the order in which vector loops read them without
- * shuffles. */
+/* Activations of a block of 256.  The sums of q are in the order in which vector kernels read them
+ * without shuffles. */
 struct kern_q8k {
 	int8_t q[256];
 	int16_t s16[16]; /* sums of 16: groups 0 2 4 ... 14, then 1 3 5 ... 15 */
@@ -34,7 +34,7 @@ struct kern_q8k {
 };
 enum { KERN_BIT15 = 1 << 15 };
 
-/* A block of 16 rows of kern_q8, or of kern_q8k, transposed: row t is in lane t. */
+/* A block of 16 rows of kern_q8 (or kern_q8k), transposed: lane t is row t. */
 struct kern_q8x16 {
 	float d[KERN_LANES];
 	int32_t neg_sum[KERN_LANES];
@@ -43,12 +43,12 @@ struct kern_q8x16 {
 struct kern_q8kx16 {
 	float d[KERN_LANES];
 	int8_t q[64][KERN_LANES][4];
-	/* sums of each 16 as two bf16, a multiple of 64 and a remainder, so that products with
-	 * 8-bit numbers and their sums are exact */
+	/* the sum of each 16 q as two bf16, a multiple of 64 and a remainder, so that products with
+	 * 8-bit numbers, and sums of these, are exact */
 	uint16_t s16[16][KERN_LANES][2];
 	int16_t s32[4][KERN_LANES][2];
 	int32_t start[16][KERN_LANES];
-	int32_t max32, max16, pad[14]; /* maxima over all rows */
+	int32_t max32, max16, pad[14]; /* maxima over the 16 rows, as in kern_q8k_pairs */
 };
 
 static inline const void *act_row(const struct kern_act *x, int row)
@@ -77,8 +77,8 @@ static inline void *act_transposed(const struct kern_act *x, int row, int k)
 	return (char *)x->transposed + kern_transposed_bytes(x->form, row, k);
 }
 
-/* Return the scale of a block, and its inverse.  amax: the bits of the largest magnitude, with NaN
- * above inf above all numbers. */
+/* Return the scale of a block and set *inverse to its inverse.  amax: the bits of the largest
+ * magnitude of the block; NaN counts above inf. */
 static inline float act_scale(uint32_t amax, float *inverse)
 {
 	float d = num_float(amax) / 127.0f;
@@ -88,7 +88,7 @@ static inline float act_scale(uint32_t amax, float *inverse)
 	return fine || !(d < 0x1p-126f) ? d : 0.0f;
 }
 
-/* Compute all sums of q from sum4 [64], the sums of each 4 elements. */
+/* Set all sums of q.  sum4 [64]: the sums of each 4 elements of q. */
 static inline void act_sums_fill(struct kern_q8k *s, const int32_t *sum4)
 {
 	struct kern_q8k_pairs *p = &s->pairs;

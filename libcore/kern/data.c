@@ -6,7 +6,7 @@
 #include "kern/act.h"
 #include "type/type.h"
 
-/* Return the next number of splitmix64; one stream per seed. */
+/* Return the next number of splitmix64 with state *s. */
 static uint64_t next(uint64_t *s)
 {
 	uint64_t z = *s += 0x9e3779b97f4a7c15;
@@ -75,7 +75,7 @@ static float scale(enum kern_data_fill fill, uint64_t u)
 	return d;
 }
 
-/* Store the scale of IQ1_M: four bits in the top of each of four words. */
+/* Store the f16 scale h of an IQ1_M block: four bits in the top of each of four words. */
 static void put_iq1_m(unsigned char *block, uint16_t h)
 {
 	for (int i = 0; i < 4; i++) {
@@ -84,7 +84,7 @@ static void put_iq1_m(unsigned char *block, uint16_t h)
 	}
 }
 
-/* Return the number of f32 fields at the beginning of a block. */
+/* Return the number of f32 fields at the beginning of a block of `type`. */
 static int wide_fields(int type)
 {
 	return type == INFER_Q4_F || type == INFER_Q8_F                              ? 2
@@ -96,7 +96,7 @@ static void quants(unsigned char *w, int type, size_t blocks, enum kern_data_fil
                    uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
-	const struct type *t = type_get(type); /* for the offsets of the f16 scales */
+	const struct type *t = type_get(type); /* its offsets of the f16 scales */
 	int wide = wide_fields(type);
 
 	must(t->n_f16 || wide || type == INFER_MXFP4 || type == INFER_IQ1_M);

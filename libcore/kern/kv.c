@@ -1,5 +1,5 @@
-/* kern/kv.c - write K and V to pages of the cache.  Plain C for every kernel set: a position is
- * written once and read many times. */
+/* kern/kv.c - write K and V to pages of the cache.  Plain C for all kernel sets, because a position
+ * is written once and read many times. */
 #include "kern/kv.h"
 #include <math.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static float inverse(float d)
 
 static float flush_subnormal(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
 
-/* Return the element of largest magnitude; NaN counts above infinity. */
+/* Return the element of largest magnitude of a block; NaN counts above infinity. */
 static float largest(const float *x)
 {
 	uint32_t most = num_bits(x[0]) & 0x7fffffff;
@@ -88,7 +88,7 @@ static uint16_t quant_block(uint8_t q[BLOCK], int type, const float *x)
 	return type == INFER_Q8_0 ? quant_q8_0(q, x) : quant_q4_0(q, x);
 }
 
-/* Set one half of a byte and keep the other. */
+/* Set the low or the high half of *to to q; keep the other half. */
 static void put_nibble(uint8_t *to, int high, uint8_t q)
 {
 	*to = (uint8_t)(high ? (*to & 15) | q << 4 : (*to & 0xf0) | q);
@@ -101,8 +101,8 @@ static uint16_t *scales(void *page, int type, int dim)
 	return (uint16_t *)(void *)((unsigned char *)page + codes);
 }
 
-/* Return the byte of element i of four: 0, 2, 1, 3, so that 0 and 1 are the low bytes of two 16-bit
- * halves. */
+/* Return the byte in which element i of four is stored: the order 0, 2, 1, 3 puts elements 0 and 1
+ * in the low bytes of two 16-bit halves. */
 static int lane_byte(int i) { return i % 4 / 2 + i % 2 * 2; }
 
 static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q)
@@ -203,7 +203,7 @@ static inline void turn_8x8(uint16_t *v, const uint16_t *k, int dv)
 		memcpy(v + i * dv, &b[i], sizeof b[i]);
 }
 
-/* Transpose 32 dimensions at a time: whole cache lines on both sides. */
+/* Transpose 32 dimensions at a time, so that whole cache lines are read and written. */
 static void turn_f16(uint16_t *v, const uint16_t *k, int dv)
 {
 	int whole = dv / 32 * 32;
@@ -226,7 +226,7 @@ static void turn_f32(float *v, const float *k, int dv)
 }
 
 /* Transpose bytes: from four dimensions of a position to four positions of a dimension.  A byte of
- * Q4_0 is two dimensions in either layout; a block is `of` bytes. */
+ * Q4_0 is two dimensions in both layouts.  of: bytes of a block. */
 static void turn_codes(uint8_t *v, const uint8_t *k, int of, int blocks)
 {
 	for (int b = 0; b < blocks; b++)

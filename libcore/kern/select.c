@@ -18,8 +18,8 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
-/* Apply the fields that an overlay sets for a type; the others stay.  Functions that pack go with
- * their tile, and an overlay with a loop of its own has its own dispatch limits. */
+/* Copy the fields that an overlay sets for a type and keep the others.  pack is copied with its
+ * tile; an overlay with a kernel of its own also sets the dispatch limits. */
 static void overlay(struct kern_mm *to, const struct kern_mm *from)
 {
 	if (from->quant) {

@@ -1,4 +1,4 @@
-/* kern/sets.c - the kernel sets as the public interface lists them. */
+/* kern/sets.c - list the kernel sets for the public interface (infer/hw.h). */
 #include <infer/hw.h>
 #include "kern/kern.h"
 

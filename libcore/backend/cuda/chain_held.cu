@@ -102,7 +102,7 @@ GPU_FN void held_add(float v[N][HELD_LANE], const struct held_lane *l, const str
 		held_map<N>(v, l, a, b, [=](float u, float own) { return fmaf(mul, own, u); });
 }
 
-/* v = f(v, u) with u read from b, HELD_ALIKE elements in each iteration.  The arrays are rotated,
+/* v = f(v, u) with u read from b, HELD_ALIKE elements in each iteration.  The arrays are shifted,
  * because registers cannot be indexed, and unrolled code would be four times as long. */
 template <int N, class F>
 GPU_FN void held_map_loop(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
