@@ -24,7 +24,7 @@ void client_close(struct client *h);
 typedef void client_got_fn(void *user, const char *bytes, size_t n);
 struct client_call {
 	client_got_fn *got;
-	void *user;     /* passed to got */
+	void *user;     /* passed to `got` */
 	void *easy;     /* libcurl's handle; reused for the next request, with its connection */
 	int64_t status; /* HTTP status; 0: no answer */
 	int ended;      /* 1: the answer is complete, or the request has failed */

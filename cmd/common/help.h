@@ -8,8 +8,8 @@ struct help_line {
 	const char *head, *text;
 };
 struct program {
-	const char *name;                 /* "infer-run" */
-	const char *usage;                /* the lines after "Usage: " */
+	const char *name;                 /* such as "infer-run" */
+	const char *usage;                /* the text after "Usage: " */
 	const char *brief;                /* one sentence, at most a line */
 	const char *about;                /* more sentences; NULL: none */
 	const struct help_line *subjects; /* the sub-commands; NULL: none */

@@ -19,7 +19,7 @@
 
 /* Action if no model is named. */
 enum model_default {
-	MODEL_NAMED, /* fail */
+	MODEL_NAMED, /* fail with INFER_EINVAL */
 	MODEL_DEMO,  /* use the built-in model, with a warning */
 };
 

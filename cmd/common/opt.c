@@ -38,7 +38,7 @@ void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 	}
 }
 
-/* The two tables that getopt_long takes. */
+/* The two tables that getopt_long reads. */
 struct tables {
 	char short_opts[2 * OPT_ROWS_MAX + 2];
 	struct option long_opts[OPT_ROWS_MAX + 1];

@@ -58,8 +58,8 @@ struct opt {
 	size_t at; /* offset of the field in the program's options */
 	double lo, hi;
 	int value;
-	unsigned marks;    /* enum opt_mark */
-	opt_rows_fn *rows; /* OPT_ROWS */
+	unsigned marks;    /* bits of enum opt_mark */
+	opt_rows_fn *rows; /* OPT_ROWS: writes the rows */
 	double usual;      /* OPT_NUM_GIVEN: the default that --help prints */
 	/* Values for completion: words separated by spaces, with a leading comma if the option takes
 	 * several; or "@file", "@model", "@isa", "@stages". NULL: unknown. */
@@ -121,7 +121,7 @@ int opt_value(const struct opt *row, void *into, const char *text, const char *f
 /* ---- opt_check.c ---- */
 
 struct opt_modes {
-	unsigned active;          /* the sub-command */
+	unsigned active;          /* mode bit of the sub-command */
 	const char *const *names; /* sub-commands by bit number; NULL: options select the mode */
 };
 

@@ -1,4 +1,4 @@
-/* common/opt_check.c - which options go together: modes, with and without of their rows. */
+/* common/opt_check.c - check that options go together: fields modes, with and without of the rows. */
 #include "common/opt.h"
 #include "base/err.h"
 
@@ -8,7 +8,7 @@
 /* An option or one of its words, as in the lists `with` and `without`. */
 struct term {
 	const struct opt *row;
-	const char *word; /* "name=word"; NULL: any value */
+	const char *word; /* word of "name=word"; NULL: any value */
 	size_t word_len;
 };
 

@@ -18,7 +18,7 @@
 
 static struct {
 	struct buf tmp;
-	char path[PATH_MAX]; /* with links resolved */
+	char path[PATH_MAX]; /* output file, with links resolved */
 	int open;
 } out;
 

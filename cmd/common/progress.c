@@ -213,7 +213,7 @@ void progress_requests(uint64_t n_failed, uint64_t n_tokens)
 	atomic_store(&tokens, n_tokens);
 }
 
-/* Caller holds the lock. */
+/* Erase the line, if it is shown. Caller holds the lock. */
 static void erase_line(void)
 {
 	if (atomic_exchange(&shown, 0))

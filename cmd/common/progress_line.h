@@ -31,7 +31,7 @@ struct progress_view {
 	const char *what;
 	enum progress_unit unit;  /* unit of `done` and `all` */
 	uint64_t done, all;       /* all 0: not known */
-	uint64_t failed;          /* 0: not shown */
+	uint64_t failed;          /* failed requests; 0: not shown */
 	enum progress_unit rates; /* unit of `rate` */
 	double rate, left_s;      /* rate 0, left_s below 0: not known */
 };

@@ -6,7 +6,7 @@
 
 /* Write the records in w, with one write(2) if the descriptor accepts that, and clear w. Waits if the
  * descriptor is non-blocking.
- * sent   out, or NULL: bytes written, also on failure
+ * sent   out (may be NULL): bytes written, also on failure
  * INFER_EIO  write(2) failed */
 int records_send(infer_records *w, int fd, size_t *sent, infer_error *err);
 /* Return rc if it is an error, otherwise call records_send(w). Use it as records_put(infer_write_...(w),

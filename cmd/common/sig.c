@@ -64,7 +64,7 @@ static void on_end(int sig)
 	if (unfinished)
 		unlink(unfinished);
 	if (words && writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
-		/* stderr is closed */
+		/* stderr is closed: nothing can be printed */
 	}
 	signal(sig, SIG_DFL);
 	raise(sig);

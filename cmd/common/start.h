@@ -3,7 +3,7 @@
 #define COMMON_START_H
 #include "common/help.h"
 
-/* Options that every program has: a member of its options, filled by START_ROWS. */
+/* Options of every program: a member of the program's options, filled by START_ROWS. */
 enum { STOP_BRIEF = 1, STOP_VERSION };
 struct start {
 	const char *help; /* section of --help, "" for all; NULL: not given */

@@ -96,8 +96,8 @@ static int is_ours(const char *path)
 	       st.st_uid == geteuid();
 }
 
-/* Load the unfinished matrix of a stopped run, if text, model and options are the same.  Sets
- * *from to its number of windows. */
+/* Load the unfinished matrix of a stopped run, if text, model and options are the same. Sets *from to the
+ * number of windows measured. */
 static int resume(struct run *r, size_t *from, infer_error *err)
 {
 	infer_imatrix *m;

@@ -51,8 +51,7 @@ static inline int quant_measures(const struct quant_opts *o)
  * option: as in out_is_not. INFER_EINVAL */
 int quant_check_out(const struct quant_opts *o, const char *option, const char *path,
                     const char *model, infer_error *err);
-/* If rc is INFER_ENAN, look for a weight of f that is not finite and name it in *err.  Returns
- * rc. */
+/* If rc is INFER_ENAN, look for a weight of f that is not finite and name it in *err. Returns rc. */
 int quant_explain(int rc, const infer_file *f, infer_error *err);
 /* Append a name from a file, with control characters escaped. */
 void quant_put_name(struct buf *b, const char *name);

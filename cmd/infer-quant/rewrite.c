@@ -20,9 +20,9 @@ enum { RECIPE_MOST = 4 << 20 };
 
 struct run {
 	const struct quant_opts *o;
-	const char *in, *out; /* out NULL: nothing is written */
+	const char *in, *out; /* paths; out NULL: nothing is written */
 	infer_file *file;
-	infer_recipe *recipe; /* NULL: the options decide */
+	infer_recipe *recipe; /* NULL: the options choose the types */
 	infer_quant *quant;
 	struct calibrate calibrate; /* used with --method gptq */
 	struct infer_quant_info info;

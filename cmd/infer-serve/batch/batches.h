@@ -33,9 +33,9 @@ enum batch_status {
 enum { BATCH_DAY_S = 24 * 60 * 60, BATCH_ENDPOINT = 40 };
 
 struct batch {
-	struct batch *next; /* the next older one */
+	struct batch *next; /* the next older batch */
 	char id[STORE_NAME], input[STORE_NAME], endpoint[BATCH_ENDPOINT];
-	char output[STORE_NAME], errors[STORE_NAME]; /* empty: none */
+	char output[STORE_NAME], errors[STORE_NAME]; /* files of the client; empty: none */
 	char owner[KEYS_NAME + 1]; /* group whose keys can see it; empty: requests without a key */
 	char key[KEYS_NAME + 1];   /* name of the key that created it and that its lines use */
 	enum batch_status status;
@@ -43,8 +43,8 @@ struct batch {
 	int64_t at[BATCH_STATUSES];
 	int64_t created;                  /* seconds since 1970 */
 	int64_t total, completed, failed; /* numbers of lines */
-	char *metadata;                   /* JSON of the client; NULL: none.  mem_free */
-	char *faults;                     /* OpenAI's list of errors, JSON; NULL: none.  mem_free */
+	char *metadata;                   /* JSON of the client; NULL: none.  Freed with mem_free */
+	char *faults; /* OpenAI's list of errors, JSON; NULL: none.  Freed with mem_free */
 };
 struct batches {
 	pthread_t thread;
@@ -65,8 +65,7 @@ int batches_open(struct server *s, infer_error *err);
 void batches_stop(struct server *s);
 void batches_close(struct server *s);
 
-/* batch_state.c.  Callers hold the server's lock, except for batch_save, batch_load and
- * batch_free. */
+/* batch_state.c. Callers hold the server's lock, except for batch_save, batch_load and batch_free. */
 /* Append the batch object that clients see. */
 void batch_put(struct buf *to, const struct batch *b);
 /* Return the batch with this id if it belongs to the group `owner` (NULL: any group); NULL: none. */

@@ -8,8 +8,7 @@
 
 #define FILES_PREFIX "file-"
 
-/* Write NAME.json, the description of the file `name`.  group: its owner; empty: requests without a
- * key.
+/* Write NAME.json, the description of the file `name`. group: its owner; empty: requests without a key.
  * INFER_EAGAIN  the disk is full; INFER_EIO INFER_ENOMEM */
 int files_describe(struct store *s, const char *name, const char *group, int64_t bytes,
                    const char *filename, const char *purpose, infer_error *err);

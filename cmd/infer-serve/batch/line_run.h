@@ -8,12 +8,12 @@
 /* Owned by a worker, the loader or the thread that steps engines until it is in batches.done. "lock":
  * guarded by the server's lock. */
 struct line_run {
-	struct api_request api;     /* first: it is cast */
+	struct api_request api;     /* first member, because pointers are cast */
 	struct line_run *next;      /* lock: in batches.lines */
 	struct line_run *next_done; /* lock: in batches.done */
-	char *custom_id;            /* mem_free */
+	char *custom_id;            /* freed with mem_free */
 	int status;        /* HTTP status; 0: cancelled, so a later server runs the line again */
-	struct buf answer; /* JSON */
+	struct buf answer; /* body of the answer, JSON */
 };
 
 /* Start the request of a line. When it has ended, it is added to batches.done. Caller holds no lock.

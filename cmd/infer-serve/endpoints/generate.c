@@ -68,7 +68,7 @@ void ep_count(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* Responses are not stored. */
+/* Answer 404: responses are not stored. */
 void ep_no_response(struct http_request *r)
 {
 	api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",

@@ -17,12 +17,12 @@ enum handoff_output {
 	HANDOFF_TOKENS, /* a record for each token */
 };
 struct handoff {
-	struct event_writer events; /* first: it is cast */
+	struct event_writer events; /* first member, because pointers are cast */
 	enum handoff_output output;
 	infer_records *records;
-	char **flags; /* options for "run" of the record; in mem */
+	char **flags; /* options for "run" of the record; allocated in mem */
 	int n_flags, seed_random;
-	char *id; /* in mem */
+	char *id; /* allocated in mem */
 	struct arena mem;
 };
 

@@ -55,7 +55,7 @@ static void put_params(struct jwrite *w, const struct slot_view *l)
 	jw_end(w);
 }
 
-/* model: NULL without --config */
+/* Append a slot as JSON. model: its name; NULL without --config */
 static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
                      const struct slot_view *l)
 {

@@ -25,8 +25,7 @@ static const struct json *read_body(struct http_request *r, struct arena *mem)
 	return NULL;
 }
 
-/* Read a boolean; *flag stays if it is absent or null.  Returns 0 if r was answered with an
- * error. */
+/* Read a boolean; *flag stays if it is absent or null. Returns 0 if r was answered with an error. */
 static int read_flag(struct http_request *r, const struct json *body, const char *key, int *flag)
 {
 	const struct json *v = json_get(body, key);

@@ -19,8 +19,8 @@ struct opt_list;
 struct conn_peer;
 
 enum conn_state {
-	CONN_HEAD,  /* the head of a request arrives, or the first one has not begun */
-	CONN_BODY,  /* its body arrives */
+	CONN_HEAD,  /* the head of a request arrives, or no request has begun yet */
+	CONN_BODY,  /* the body of the request arrives */
 	CONN_WHOLE, /* the request is complete */
 	CONN_IDLE,  /* the request was answered, and no other has begun */
 	CONN_ENDED, /* shut down here: libmicrohttpd will close it */
@@ -30,7 +30,7 @@ struct conn {
 	struct conn *prev, *next;
 	/* list of the incomplete connections of `peer`, in the same order */
 	struct conn *older, *newer;
-	struct conn_peer *peer;       /* NULL: no limit */
+	struct conn_peer *peer;       /* address of the client; NULL: no limit */
 	struct http_request *request; /* its request; NULL: none. Guarded by the server's lock */
 	struct strict_target target;
 	enum conn_state state;
@@ -38,9 +38,9 @@ struct conn {
 	int left; /* 1: the client closed the connection, or its sending side */
 	/* 1: discard input for a while after closing, so that the client can read the answer */
 	int linger;
-	int64_t seen_ns;  /* time of the last activity */
-	int64_t again_ns; /* if the client left: when to call `left` again (conns_look) */
-	int64_t pause_ns;
+	int64_t seen_ns;     /* time of the last activity */
+	int64_t again_ns;    /* if the client left: when to call `left` again (conns_look) */
+	int64_t pause_ns;    /* the last pause between two such calls */
 	int64_t deadline_ns; /* when the connection is ended; 0: never */
 };
 
@@ -56,7 +56,7 @@ struct conns {
 	uint8_t (*trusted)[CONN_ADDRESS];
 	size_t n_trusted;
 	struct {
-		int fd; /* -1: none */
+		int fd; /* socket; -1: none */
 		int64_t deadline_ns;
 	} linger[CONN_LINGER];
 };

@@ -6,15 +6,14 @@
 
 struct MHD_Connection;
 
-/* True if a body of this Content-Type is read as JSON: application/json, ...+json, or none
- * (NULL). */
+/* True if a body of this Content-Type is read as JSON: application/json, ...+json, or none (NULL). */
 int head_is_json(const char *type);
 /* True if it can be a request id: 1 to 128 letters, digits and -_.:/ */
 int head_is_id(const char *id);
 /* The value of Content-Length; -1: not given, or not a number. */
 int64_t head_length(const char *value);
-/* True for a host as in a URL, with or without a port: a name, an IPv4 address, [an IPv6 address],
- * or nothing. */
+/* True if the n bytes are a host as in a URL: a name, an IPv4 address, [an IPv6 address] or empty; with
+ * or without a port. */
 int head_is_host(const char *at, size_t n);
 /* Copy the trace id of a W3C traceparent, 32 digits. Returns 0 if the field is missing or not valid. */
 int head_trace(char id[33], const char *value);

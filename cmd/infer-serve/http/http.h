@@ -1,5 +1,4 @@
-/* infer-serve/http/http.h - the HTTP server, on libmicrohttpd: connections, heads, bodies and
- * answers. */
+/* infer-serve/http/http.h - the HTTP server, on libmicrohttpd: connections, heads, bodies and answers. */
 #ifndef INFER_SERVE_HTTP_HTTP_H
 #define INFER_SERVE_HTTP_HTTP_H
 #include <stdint.h>
@@ -24,8 +23,7 @@ struct http_setup {
 int http_open(struct server *s, const struct http_setup *setup, infer_error *err);
 /* Accept no more connections. */
 void http_quiesce(struct server *s);
-/* End connections whose deadline has passed, with status 408 if the request can still be
- * answered. */
+/* End connections whose deadline has passed, with status 408 if the request can still be answered. */
 void http_check(struct server *s, int64_t now_ns);
 /* End all connections and the thread. */
 void http_close(struct server *s);

@@ -4,7 +4,7 @@
 #include <infer/status.h>
 
 struct listener {
-	int fd;           /* -1: none */
+	int fd;           /* socket; -1: none */
 	int local;        /* 1: only this machine can reach it */
 	char url[320];    /* URL of the socket, with the port that the system chose */
 	const char *path; /* path of a socket in the file system, borrowed; NULL: none */

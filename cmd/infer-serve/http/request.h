@@ -21,18 +21,18 @@ enum stage {
 struct http_head {
 	const char *method; /* libmicrohttpd's, valid as long as the request */
 	char *path, *origin,
-		*remote; /* mem_free; origin NULL: none.  remote: the client's address */
-	int is_head;     /* the method is HEAD */
+		*remote; /* the client's address. All three are freed with mem_free; origin NULL: none */
+	int is_head; /* 1: the method is HEAD */
 	/* arguments of the query; NULL or 0: not given */
-	char *after, *purpose, *model; /* mem_free */
+	char *after, *purpose, *model; /* freed with mem_free */
 	int64_t limit;
-	int demands_slot; /* fail_on_no_slot=1 */
+	int demands_slot; /* 1: the query has fail_on_no_slot=1 */
 };
 
 /* The connection that the request arrived on. Guarded by the server's lock, except `closes`. */
 struct http_link {
 	struct MHD_Connection *connection; /* NULL: libmicrohttpd is done with the request */
-	int fd;                            /* -1: none */
+	int fd;                            /* socket; -1: none */
 	int64_t deadline_ns;               /* deadline of the body; 0: none */
 	int64_t heard_ns;                  /* when bytes of the body last arrived */
 	int is_suspended;                  /* 1: libmicrohttpd waits for http_wake */
@@ -41,7 +41,7 @@ struct http_link {
 };
 
 struct http_request {
-	struct api_request api;           /* first: it is cast */
+	struct api_request api;           /* first member, because pointers are cast */
 	struct http_request *prev, *next; /* lock: list of all requests */
 	struct http_head head;
 	struct http_link link;
@@ -55,7 +55,7 @@ struct http_request {
 	int is_page;       /* 1: the answer is a file of the web page */
 	int file; /* descriptor whose contents are the answer, instead of `out`; -1: none */
 
-	/* lock */
+	/* the members below are guarded by the server's lock */
 	int refs; /* references of the HTTP thread and of the thread that makes the answer */
 	enum stage stage;
 	int is_ended;

@@ -4,7 +4,7 @@
 
 struct http_request;
 
-/* methods, as bits */
+/* HTTP methods, as bits */
 enum {
 	ROUTE_GET = 1 << 0,
 	ROUTE_POST = 1 << 1,

@@ -11,17 +11,17 @@ struct MHD_Connection;
 
 /* A request target as it arrived, with escapes and query. */
 struct strict_target {
-	size_t n;        /* bytes */
+	size_t n;        /* length in bytes */
 	size_t path;     /* offset of its path: 0, or after the authority of an absolute URL */
 	int kind;        /* reason to refuse it, enum infer_fault_kind; 0: accepted */
 	const char *why; /* message for `kind`; static */
 };
 enum {
-	STRICT_TARGET = 16 << 10, /* bytes of a target */
-	STRICT_ARGUMENTS = 64,    /* query arguments of a target */
-	STRICT_HEAD = 32 << 10,   /* bytes of a head */
-	STRICT_FIELDS = 200,      /* fields of a head */
-	STRICT_ORIGIN = 1 << 10,  /* bytes of the field Origin, which the answer repeats */
+	STRICT_TARGET = 16 << 10, /* limit: bytes of a target */
+	STRICT_ARGUMENTS = 64,    /* limit: query arguments */
+	STRICT_HEAD = 32 << 10,   /* limit: bytes of a head */
+	STRICT_FIELDS = 200,      /* limit: fields of a head */
+	STRICT_ORIGIN = 1 << 10,  /* limit: bytes of the field Origin, which the answer repeats */
 	STRICT_POOL =
 		64 << 10, /* bytes per connection: head, table of its fields, head of the answer */
 };

@@ -14,14 +14,13 @@ struct access {
 	int first; /* 1: no record was written yet; used by the HTTP thread only */
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	int fd;             /* -1: no log */
+	int fd;             /* descriptor; -1: no log */
 	int failing, torn;  /* the last write failed; the file ends with a part of a line */
 	uint64_t lost;      /* lines lost since writing began to fail */
 	struct buf pending; /* lines that are not written yet */
 };
 
-/* Open the file of --access-log, if given.  A new file can be read by its owner only.
- * INFER_EIO */
+/* Open the file of --access-log, if given. A new file can be read by its owner only. INFER_EIO */
 int access_open(struct server *s, infer_error *err);
 void access_close(struct server *s);
 /* The HTTP fields of a record; borrowed. */

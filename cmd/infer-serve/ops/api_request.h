@@ -22,15 +22,13 @@ struct server;
 
 /* The functions of the owner of a request, called while no lock is held. */
 struct api_owner {
-	/* Handle the request on a worker.  Called again after its model was loaded
-	 * (served_find). */
+	/* Handle the request on a worker. Called again after its model was loaded (served_find). */
 	void (*run)(struct api_request *r);
 	/* Deliver the whole answer, JSON. text.at NULL: out of memory, answer with api_no_memory. */
 	void (*answer)(struct api_request *r, int status, struct infer_str text);
 	/* Deliver an error. */
 	void (*fault)(struct api_request *r, const struct infer_fault *f);
-	/* Deliver events of a stream; ended: no more follow.  NULL if answers are never
-	 * streamed. */
+	/* Deliver events of a stream; ended: no more follow. NULL if answers are never streamed. */
 	void (*stream)(struct api_request *r, const struct buf *events, int ended);
 	/* Release r: the thread that made the answer does not use it any more. */
 	void (*done)(struct api_request *r);
@@ -67,10 +65,10 @@ struct trace {
 
 /* The state of a request while its answer is generated, used by the thread that steps engines. */
 struct generation {
-	infer_job *job;                /* not started yet; NULL: none */
-	infer_task *task;              /* running; NULL: none */
+	infer_job *job;                /* job that is not started yet; NULL: none */
+	infer_task *task;              /* task that runs; NULL: none */
 	struct fair_item turn;         /* entry in the queue of requests for the engine */
-	struct api_request *next_over; /* list of drop_over */
+	struct api_request *next_over; /* list built by drop_over() */
 	int64_t queued_ns, started_ns; /* when stepper_put got the job; when the engine got it */
 	int64_t until_ns;              /* deadline of the answer; 0: none */
 	_Atomic int is_late;           /* 1: ended because until_ns has passed */
@@ -80,7 +78,7 @@ struct generation {
 	struct event_writer *events; /* owned; NULL: events of the API format */
 	int64_t created;             /* seconds since 1970 */
 	int64_t first_ns;            /* time of the first token; 0: none yet */
-	/* time of the latest token of each sample; mem_free */
+	/* time of the latest token of each sample; freed with mem_free */
 	int64_t *token_ns;
 	int64_t prompt_tokens, completion_tokens; /* of all samples; set at the end */
 };
@@ -104,7 +102,7 @@ struct api_request {
 	struct buf note; /* for the access log: JSON object */
 	struct buf span; /* for the tracer: JSON array of attributes */
 
-	/* lock */
+	/* the members below are guarded by the server's lock */
 	struct served *model; /* which is not unloaded before r ends; NULL: not known yet */
 	int is_admitted;      /* 1: it counts against --max-queue */
 	int is_gone;          /* 1: the client left, or the batch was cancelled */
@@ -123,8 +121,7 @@ struct metrics *api_metrics(struct api_request *r);
 
 /* Call the function of r->owner. */
 void api_fault(struct api_request *r, const struct infer_fault *f);
-/* Deliver an error with this message.  kind: enum infer_fault_kind; param: the field at fault, or
- * NULL */
+/* Deliver an error with this message. kind: enum infer_fault_kind; param: the field at fault, or NULL */
 void api_refuse(struct api_request *r, int kind, const char *param, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void api_done(struct api_request *r);

@@ -16,7 +16,7 @@ struct fair_user {
 	/* used only by the thread that steps engines */
 	struct fair_user *next_busy;
 	int is_busy;
-	double served;                  /* tokens divided by the weight */
+	double served;                  /* tokens served, divided by the weight */
 	int64_t samples;                /* samples in the engine */
 	struct fair_item *first, *last; /* requests that wait */
 };
@@ -26,7 +26,7 @@ struct fair_item {
 	struct fair_item *next;
 	struct fair_user *user;
 	int32_t samples, rank; /* of the request; its priority in the engine, greatest first */
-	uint64_t turn;         /* order of arrival */
+	uint64_t turn;         /* number in the order of arrival */
 	void *of;              /* the request; not used in this file */
 };
 struct fair {

@@ -59,7 +59,7 @@ static int key_fault(const struct api_request *r, const struct served *m)
 	return *r->caller.key ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
 }
 
-/* The user of m that corresponds to a user of the server; NULL: no memory. */
+/* Return the entry of m->users for a user of the server, added if missing; NULL: no memory. */
 static struct fair_user *find_or_add_user(struct served *m, const struct fair_user *of)
 {
 	struct fair_user *u = m->users;

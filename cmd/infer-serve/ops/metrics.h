@@ -17,7 +17,7 @@ enum metrics_histogram {
 	METRICS_DECODE,     /* from the first token to the last */
 	METRICS_PROMPT,     /* tokens of the prompt */
 	METRICS_GENERATION, /* tokens of the answer */
-	METRICS_INFERENCE,  /* prefill and decode */
+	METRICS_INFERENCE,  /* prefill and decode together */
 	METRICS_STEP,       /* tokens of a step of the engine */
 	METRICS_CONSTRAINT, /* computing the allowed tokens of a constrained sample */
 	METRICS_N,          /* samples that a request asks for */
@@ -35,7 +35,7 @@ struct metrics {
 	/* HTTP requests of each endpoint by status; the last row: no such endpoint */
 	uint64_t requests[METRICS_ENDPOINTS][METRICS_STATUSES];
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
-	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
+	uint64_t finished[METRICS_FINISHES]; /* ended samples, by enum infer_finish */
 };
 /* The sums of the counters of all engines that a model has had. */
 struct metrics_engine {
@@ -55,7 +55,7 @@ struct metrics_now {
 struct metrics_process {
 	uint64_t resident_bytes, spans_dropped;
 	int64_t started;                /* seconds since 1970 */
-	const char *(*endpoint)(int i); /* the label of an endpoint */
+	const char *(*endpoint)(int i); /* returns the label of endpoint i */
 };
 
 /* Add a value to a histogram. */

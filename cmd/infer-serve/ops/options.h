@@ -16,14 +16,14 @@ struct serve_opts {
 	struct chat_args chat;
 	struct opt_list server_names;
 	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
-	int64_t max_tokens;       /* -1: no limit */
+	int64_t max_tokens;       /* tokens of an answer; -1: no limit */
 	int embed;                /* pooling of embeddings: -1 the model's, 0 mean, 1 last, 2 cls */
-	const char *otlp;         /* NULL: no spans */
+	const char *otlp;         /* URL of the collector; NULL: no spans */
 	const char *log_requests; /* "": without texts, "content": with them; NULL: not given */
-	const char *files_dir;    /* NULL: no files and batches */
+	const char *files_dir;    /* directory; NULL: no files and batches */
 	int no_slots, no_page;
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
 	uint64_t max_body, max_file;
-	struct opt_list trusted_proxies; /* addresses (conns.h) */
+	struct opt_list trusted_proxies; /* addresses for conns_open */
 };
 #endif

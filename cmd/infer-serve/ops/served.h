@@ -38,9 +38,9 @@ struct served {
 	struct server *server;
 	/* options of the command line, overridden by those of the configuration; immutable */
 	struct serve_opts o;
-	char *name;              /* name in answers; mem_free */
-	struct opt_list aliases; /* in mem */
-	/* the configuration as text, compared to detect changes; in mem */
+	char *name;              /* name in answers; freed with mem_free */
+	struct opt_list aliases; /* allocated in mem */
+	/* the configuration as text, compared to detect changes; allocated in mem */
 	const char *config_text;
 	struct arena mem;
 	int loads_at_start; /* 1: the configuration has "load: start" */
@@ -58,7 +58,7 @@ struct served {
 	infer_job_reader *own_reader;
 	int has_own_chat; /* the model has a chat template */
 
-	/* guarded by the server's lock */
+	/* the members below are guarded by the server's lock */
 	struct served *next;
 	enum served_state state;
 	int64_t refs;       /* requests that use this model */
@@ -68,7 +68,7 @@ struct served {
 	int64_t ended_ns;   /* when the latest request ended */
 	int64_t n_admitted; /* requests that count against max-queue */
 	int64_t samples;    /* samples in the engine after its latest step */
-	int64_t n_tasks;    /* requests in the engine */
+	int64_t n_tasks;    /* number of requests in the engine */
 	int64_t service_ns; /* running mean of the time that a request spends in the engine */
 	struct slot slots[SERVE_SEQS];
 	struct metrics metrics;

@@ -51,11 +51,11 @@ struct server {
 	struct http *http;       /* state of http/; NULL before http_open and after http_close */
 
 	pthread_mutex_t lock;
-	/* guarded by lock */
+	/* the members below are guarded by lock */
 	/* Mark requests whose clients left. now_ns: clock_now_ns(). Returns the time of the next call;
 	 * INT64_MAX: none needed. Any thread that holds lock. NULL before http_open. */
 	int64_t (*find_gone)(struct server *s, int64_t now_ns);
-	struct http_request *http_requests; /* list of all; used by http/ */
+	struct http_request *http_requests; /* list of all HTTP requests; used by http/ */
 	struct keys keys;
 	struct fair_user *users; /* one for each key ever used; never removed */
 	struct served *models;   /* in the order of the configuration; the first is the default */
@@ -74,8 +74,8 @@ struct server {
 	pthread_cond_t engine_wake;
 	int steps;            /* 1: the engine's thread runs */
 	int cut;              /* 1: running requests end now, with an error */
-	enum stop stop;       /* threads that must end */
-	int closing;          /* 1: connections end */
+	enum stop stop;       /* the threads that must end */
+	int closing;          /* 1: all connections end */
 	_Atomic int draining; /* 1: no new requests are accepted; any thread, without lock */
 };
 #endif
