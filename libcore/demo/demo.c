@@ -1,6 +1,6 @@
 /* demo/demo.c - the built-in model, page-aligned in .rodata, so that it is used in place like a
- * mapped file.  scripts/train-demo.py made it; the F32 master that it was rounded from
- * (demo-f32.gguf, 14720032 bytes, not in the tree) has the sha256
+ * mapped file.  scripts/train-demo.py made it; the F32 model that it was quantised from
+ * (demo-f32.gguf, 14720032 bytes, not in the tree) has the SHA-256
  * 845176d81e58dc73562132176d458247e876650c9f24324d2aec127bf8a50507. */
 #include "demo/demo.h"
 

@@ -1,4 +1,4 @@
-/* stat/rank.c - shifts between measurements, by ranks. */
+/* stat/rank.c - shifts between measurements, by rank tests (Wilcoxon, Mann-Whitney). */
 #include <infer/statistic.h>
 #include "stat/stat.h"
 
@@ -7,17 +7,17 @@
 
 enum { EXACT_PAIRS = 50, EXACT_EACH = 20, SUMS = EXACT_PAIRS * (EXACT_PAIRS + 1) / 2 + 1 };
 
-/* The distribution of a statistic from 0 to most, symmetric about most / 2: exact, or by its
- * variance. */
+/* The distribution of a rank statistic from 0 to most, symmetric about most / 2: exact, or normal
+ * with mean and sd. */
 struct ranks {
-	double p[SUMS]; /* P(exactly k); if exact */
+	double p[SUMS]; /* if exact: P(statistic = k) */
 	uint64_t most;
 	double mean, sd;
 	int exact;
 };
 
-/* Compute the distribution of the sum of ranks of positive differences: each rank is in it or not.
- * */
+/* Compute the distribution of the sum of the ranks of positive differences.  Each rank is in the
+ * sum with probability 1/2. */
 static void signed_rank_sums(struct ranks *r, size_t n)
 {
 	size_t top = 0;
@@ -31,8 +31,8 @@ static void signed_rank_sums(struct ranks *r, size_t n)
 	}
 }
 
-/* Compute the distribution of U, the number of pairs b < a: prod (1 - x^(nb + i)) / (1 - x^i)
- * counts the orders. */
+/* Compute the distribution of U, the number of pairs b < a.  The coefficients of prod over i = 1
+ * ... na of (1 - x^(nb + i)) / (1 - x^i) count the orders with U = k. */
 static void rank_sums(struct ranks *r, size_t na, size_t nb)
 {
 	double all = 0;
@@ -52,7 +52,7 @@ static void rank_sums(struct ranks *r, size_t na, size_t nb)
 		r->p[k] /= all;
 }
 
-/* Return twice the smaller tail, with the value itself. */
+/* Return the two-sided p-value: twice the smaller tail, including `value`. */
 static double exact_p(const struct ranks *r, double value)
 {
 	uint64_t at = (uint64_t)value;
@@ -65,8 +65,8 @@ static double exact_p(const struct ranks *r, double value)
 	return below >= 0.5 ? 1 : 2 * below;
 }
 
-/* Return k: the interval of a level is from the k-th smallest pair to the k-th largest.  0: there
- * is none. */
+/* Return k such that the k-th smallest and the k-th largest pair bound the interval of confidence
+ * `level`; 0: there is no such interval. */
 static uint64_t pairs_left_out(const struct ranks *r, double level)
 {
 	double tail = (1 - level) / 2, below = 0, at;
@@ -92,8 +92,8 @@ static void set_interval(struct infer_shift *s, const struct stat_pairs *p, cons
 	s->hi = k ? stat_pairs_at(p, pairs + 1 - k) : INFINITY;
 }
 
-/* Sum the ranks of the positive values of sorted d: two indices move inwards in order of magnitude;
- * zeros are ignored. */
+/* Sum the ranks by magnitude of the positive values of sorted d.  Zeros are ignored.  Two indices
+ * move from zero outwards. */
 static double rank_positive(const double *d, size_t n, size_t *used, double *ties)
 {
 	size_t lo = 0, hi = n, rank = 0;
@@ -146,13 +146,13 @@ void infer_shift_paired(struct infer_shift *s, double *d, size_t n, double level
 		s->p = exact_p(&r, sum);
 	else if (r.sd > 0)
 		s->p = 2 * stat_normal(-fabs((sum - r.mean) / r.sd));
-	r.mean = (double)n * (double)(n + 1) / 4; /* the interval counts zeros too */
+	r.mean = (double)n * (double)(n + 1) / 4; /* for the interval, zeros count too */
 	set_interval(s, &(struct stat_pairs){ d, NULL, n, 0 }, &r, (uint64_t)n * (n + 1) / 2,
 	             level);
 }
 
-/* Return U of b: the pairs with b > a, and half of those that are equal; *ties over both samples.
- * */
+/* Return U of b: the number of pairs with b > a, plus half of the equal pairs.  *ties: of both
+ * samples together. */
 static double rank_above(const double *a, size_t na, const double *b, size_t nb, double *ties)
 {
 	size_t i = 0, j = 0;
@@ -207,7 +207,7 @@ void infer_holm(double *p, size_t n)
 {
 	double most = 0;
 
-	/* adjusted values are above 2, as -1 - p, until all are known */
+	/* adjusted values are stored as -1 - p until all are computed */
 	for (size_t k = 0; k < n; k++) {
 		size_t least = n;
 

@@ -39,16 +39,16 @@ double infer_quantile(const double *sorted, size_t n, double q)
 	return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
-/* Leave out as many ranks at both ends as the tails allow.  The terms of the binomial distribution
+/* Omit as many ranks at both ends as the tails allow.  The terms of the binomial distribution
  * are computed from logarithms, because (1 - q)^n underflows. */
 int infer_quantile_interval(const double *sorted, size_t n, double q, double level, double *lo,
                             double *hi)
 {
 	double tail = (1 - level) / 2, below = 0, term = (double)n * fm_log(1 - q);
-	size_t from = 0, to = n + 1; /* ranks from 1; 0 and n + 1: there is none */
+	size_t from = 0, to = n + 1; /* ranks from 1; 0 and n + 1: no such rank */
 
 	for (size_t k = 0; k < n; k++) {
-		below += fm_exp(term); /* P(at most k measurements lie below the quantile) */
+		below += fm_exp(term); /* P(at most k measurements are below the quantile) */
 		if (below <= tail)
 			from = k + 1;
 		if (below >= 1 - tail && to > n)
@@ -67,7 +67,7 @@ double infer_exp(double x) { return fm_exp(x); }
 
 /* ---- the normal distribution ---- */
 
-/* Near 0 a power series without cancellation; in the tail a continued fraction. */
+/* Use a power series without cancellation near 0, and a continued fraction in the tail. */
 double stat_normal(double z)
 {
 	double x = z < 0 ? -z : z, density = 0.3989422804014327 * fm_exp(-x * x / 2), tail;
@@ -112,8 +112,8 @@ static double pair_value(const struct stat_pairs *p, size_t i, size_t j)
 	return p->b ? p->b[j] - p->a[i] : (p->a[i] + p->a[j]) / 2;
 }
 
-/* Count the pairs with a value of at most x.  Values rise with j; with i means rise and differences
- * fall, so one walk along the border suffices. */
+/* Count the pairs with a value of at most x.  Values increase with j; with i, means increase and
+ * differences decrease.  So one pass over i with a moving j suffices. */
 static uint64_t count_at_most(const struct stat_pairs *p, double x)
 {
 	uint64_t n = 0;

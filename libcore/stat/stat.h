@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 double stat_normal(double z);    /* standard normal distribution function: P(N <= z) */
-double stat_normal_at(double p); /* its inverse, 0 < p < 1 */
+double stat_normal_at(double p); /* inverse of stat_normal, 0 < p < 1 */
 
-/* The values of all pairs (i, j) of two ascending sequences, or of one with i <= j. */
+/* The values of all pairs (i, j) of two ascending sequences, or i <= j of one sequence. */
 struct stat_pairs {
-	const double *a, *b; /* b NULL: means of two values of a; else differences b - a */
+	const double *a, *b; /* values: b[j] - a[i], or if b is NULL, (a[i] + a[j]) / 2 */
 	size_t na, nb;
 };
 /* Return the k-th smallest of the values, k from 1. */

@@ -9,7 +9,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 		dst[i] = num_bf16(num_u16(at + 2 * i));
 }
 
-/* Round to nearest, ties to even; values that are too large become the largest finite one. */
+/* Round to nearest, ties to even; values that are too large become the largest finite BF16. */
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	uint8_t *to = dst;

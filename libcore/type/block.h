@@ -106,7 +106,7 @@ static inline int block_nibble(const uint8_t *qs, int i) { return i < 16 ? qs[i]
 /* Codes 0 ... 15 in 32 bytes: element i < 32 in the low half of byte i, element i >= 32 in the high half of byte i - 32. */
 static inline int block_nibble64(const uint8_t *qs, int i) { return i < 32 ? qs[i] & 15 : qs[i - 32] >> 4; }
 
-/* F8_E4M3: an F16 whose exponent bias is less by 8. */
+/* F8_E4M3: converted through an F16, whose exponent bias is 8 more. */
 static inline float block_e4m3(int q) { return num_f16((uint16_t)((q & 0x80) << 8 | (q & 0x7f) << 7)) * 256; }
 
 /* NVFP4 and NVFP4_F: half of an unsigned E4M3 scale.  The codes 0 and 0x7f are 0. */

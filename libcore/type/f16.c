@@ -11,7 +11,7 @@
 	{ \
 		I u = (h & 0x7fff) << 13, small = u<1 << 23, huge = u> 0x0f7fffff; \
 		I x = u + (112 << 23) + (huge & (112 << 23)); \
-		/* subnormal: m 2^-24 = (2^-14 + m 2^-24) - 2^-14 */ \
+		/* subnormal with mantissa m: m 2^-24 = (2^-14 + m 2^-24) - 2^-14 */ \
 		V rest = (V)(u + (113 << 23)) - 0x1p-14f; \
 \
 		x = (small & (I)rest) | (~small & x); \
@@ -27,8 +27,8 @@ typedef float v8 __attribute__((vector_size(32)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 WIDEN(widen8, WITH_AVX2, v8, i8)
 
-/* Convert from element i on; return the first element that is left.  Not by the instructions of
- * F16C: not every compiler can ask whether the processor has them. */
+/* Convert elements from i on, eight at a time; return the index of the first one not converted.
+ * Does not use F16C, because not every compiler can test whether the processor has it. */
 WITH_AVX2 static size_t by_eight(float *dst, const uint8_t *at, size_t i, size_t n)
 {
 	for (; i + 8 <= n; i += 8)
@@ -37,7 +37,8 @@ WITH_AVX2 static size_t by_eight(float *dst, const uint8_t *at, size_t i, size_t
 	return i;
 }
 
-/* Convert the vectors of finite values: the instruction changes NaNs. */
+/* Convert sixteen elements at a time, up to a vector with values that are not finite: the
+ * instruction changes NaNs. */
 __attribute__((target("avx512f"))) static size_t by_sixteen(float *dst, const uint8_t *at, size_t i,
                                                             size_t n)
 {
@@ -75,7 +76,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 		dst[i] = block_f16(at + 2 * i);
 }
 
-/* Round to nearest, ties to even; values that are too large become the largest finite one. */
+/* Round to nearest, ties to even; values that are too large become the largest finite F16. */
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	uint8_t *to = dst;

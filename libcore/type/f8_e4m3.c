@@ -1,8 +1,8 @@
 /* F8_E4M3: 64 elements in FP8 (OCP, the finite variant), one scale in f32.
  *   0  f32 d, |d| < 2^113
  *   4  u8 q[64]: sign, 4 bits of exponent with bias 7, 3 bits of mantissa
- * value = d e4m3(q).  The codes 0x7f and 0xff stand for NaN: decode applies the formula, and `bad`
- * reports them, as it does d >= 2^113. */
+ * value = d e4m3(q).  The codes 0x7f and 0xff mean NaN: decode applies the formula, and `bad`
+ * reports them and d >= 2^113. */
 #include "type/block.h"
 
 static void decode(float *dst, const void *src, size_t blocks)

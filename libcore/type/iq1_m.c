@@ -1,11 +1,11 @@
 /* IQ1_M: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 16 groups
  * of 16, each with a 3-bit scale; every point has a shift.
  *    0  u8 qs[32]: low eight bits of the points
- *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g; its top bit:
- *   shift down
+ *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g; its top bit is 1
+ *        for the shift -1/8, 0 for 1/8
  *   48  u16 sc[4]: bits 3 s ... 3 s + 2 are the scale of group 4 k + s; bits 12 ... 15 are half k
- *   of f16 d
- * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
+ *        of f16 d
+ * value = d (2 scale + 1) (grid[q][j] + shift) */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

@@ -3,9 +3,8 @@
  *    0  f16 d
  *    2  u8 qs[32]: low eight bits of the points
  *   34  u16 qh[8]: bits 3 l ... 3 l + 2 are the high bits of point 4 k + l, bits 12 ... 14 the
- *   scale,
- *        bit 15: shift down
- * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
+ *        scale; bit 15 is 1 for the shift -1/8, 0 for 1/8
+ * value = d (2 scale + 1) (grid[q][j] + shift) */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

@@ -2,10 +2,10 @@
  * each with a 4-bit scale.
  *    0  f16 d
  *    2  u8 qs[32]: low eight bits of the points
- *   34  u8 signs[32]
+ *   34  u8 signs[32]: a bit of 1 is minus
  *   66  u8 qh[8]: bits 2 l and 2 l + 1 of byte k are the high two bits of point 4 k + l
  *   74  u8 sc[8]: halves are the scales
- * value = d (0.5 + scale) / 4 grid[q][j], signed */
+ * value = sign d (0.5 + scale) / 4 grid[q][j] */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

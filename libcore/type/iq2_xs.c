@@ -3,7 +3,7 @@
  *    0  f16 d
  *    2  u16 q[32]: bits 0 ... 8 the point, 9 ... 15 its signs
  *   66  u8 sc[8]: halves are the scales
- * value = d (0.5 + scale) / 4 grid[q][j], signed */
+ * value = sign d (0.5 + scale) / 4 grid[q][j] */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

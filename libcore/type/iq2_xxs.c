@@ -3,7 +3,7 @@
  *   0  f16 d
  *   2  8 times { u8 idx[4]; u32 aux }: aux bits 7 l ... 7 l + 6 are the signs of point l, bits 28
  *   ... 31 the scale
- * value = d (0.5 + scale) / 4 grid[idx][j], signed */
+ * value = sign d (0.5 + scale) / 4 grid[idx][j] */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

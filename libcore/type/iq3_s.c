@@ -5,7 +5,7 @@
  *    66  u8 qh[8]: bit p of byte k is the ninth bit of point 8 k + p
  *    74  u8 signs[32]
  *   106  u8 sc[4]: halves are the scales
- * value = d (1 + 2 scale) grid[q][j], signed */
+ * value = sign d (1 + 2 scale) grid[q][j] */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

@@ -3,7 +3,7 @@
  *    0  f16 d
  *    2  u8 qs[64]
  *   66  u32 aux[8]: bits 7 l ... 7 l + 6 are the signs of eight elements, bits 28 ... 31 the scale
- * value = d (0.5 + scale) / 2 grid[q][j], signed */
+ * value = sign d (0.5 + scale) / 2 grid[q][j] */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_codebook.h"

@@ -1,4 +1,4 @@
-/* IQ4_NL: 32 elements through a table of 16 values, one scale.
+/* IQ4_NL: 32 codes for a table of 16 values, one scale.
  *   0  f16 d
  *   2  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
  * value = d table[q] */

@@ -1,4 +1,4 @@
-/* IQ4_XS: 256 elements through a table of 16 values, in 8 groups of 32, each with a signed 6-bit
+/* IQ4_XS: 256 codes for a table of 16 values, in 8 groups of 32, each with a signed 6-bit
  * scale.
  *   0  f16 d
  *   2  u16 sh: bits 2k and 2k + 1 are the high two bits of scale k

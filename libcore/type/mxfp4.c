@@ -1,7 +1,7 @@
-/* MXFP4: 32 elements E2M1 under one power of two (OCP Microscaling 1.0).
+/* MXFP4: 32 E2M1 elements with one scale, a power of two (OCP Microscaling 1.0).
  *   0  u8 e
  *   1  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
- * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: decode applies the
+ * value = twice the E2M1 value, times 2^(e - 128).  e = 255 means NaN: decode applies the
  * formula, and `bad` reports it. */
 #include "type/block.h"
 #include "type/round.h"
@@ -41,8 +41,8 @@ struct four {
 	search_v4 scale;
 };
 
-/* Find the exponent of least error for each block, among those that map its largest value to 4 ...
- * 128; 0 if all values become zeros. */
+/* Find the exponent of least error for each block, among those that scale its largest value to 4
+ * ... 128; 0 if all values become zeros. */
 static void best_exponents(struct four *f, const struct search_grid *g)
 {
 	int p[4], unit[4], plain = f->s[0].plain;
@@ -55,7 +55,7 @@ static void best_exponents(struct four *f, const struct search_grid *g)
 		unit[i] = (int)(num_bits(f->s[i].unit) >> 23);
 		f->e[i] = 0;
 	}
-	/* without a search, the largest is between 8 and 16 */
+	/* without a search, the largest value is scaled to 8 ... 16 */
 	for (int down = plain ? 3 : 2; down < (plain ? 4 : 7); down++) {
 		search_v4 a = { 1, 1, 1, 1 };
 		int e[4], k[4];
@@ -94,7 +94,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		size_t some = blocks - from < 4 ? blocks - from : 4;
 
 		for (size_t i = 0; i < 4; i++) {
-			/* missing blocks: repeat the last one */
+			/* fewer than four blocks are left: repeat the last one */
 			size_t of = 32 * (from + (i < some ? i : some - 1));
 
 			search_load(&f.s[i], src + of, importance ? importance + of : NULL, 32,

@@ -1,4 +1,4 @@
-/* NF4: 64 elements through a table of 16 floats, one scale in f32: the 4-bit normal floats of bitsandbytes.
+/* NF4: 64 codes for a table of 16 floats, one scale in f32 (4-bit normal floats of bitsandbytes).
  *   0  f32 d
  *   4  u8 qs[32]: low halves are elements 0 ... 31, high halves 32 ... 63
  * value = d table[q] */

@@ -1,4 +1,4 @@
-/* NVFP4: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale.
+/* NVFP4: 64 E2M1 elements in 4 groups of 16, each with an unsigned E4M3 scale.
  *   0  u8 d[4]
  *   4  u8 qs[32]: byte 8 s + r holds elements 16 s + r (low half) and 16 s + 8 + r (high half)
  * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The f32
@@ -22,18 +22,18 @@ static void decode(float *dst, const void *src, size_t blocks)
 		}
 }
 
-/* Return the code of the least scale under which a group's largest value is at most 12. */
+/* Return the code of the least scale that scales a group's largest value to at most 12. */
 static int widest(float top, float per_unit)
 {
 	int c = 0;
 
-	for (int bit = 64; bit; bit /= 2) /* the last under which the largest is above 12 */
+	for (int bit = 64; bit; bit /= 2) /* c: the last code for which it is above 12 */
 		if (c + bit < 126 && block_half_e4m3(c + bit) * per_unit * 12 < top)
 			c += bit;
 	return c + 1;
 }
 
-/* Return the code of the scale nearest to a twelfth of the largest value. */
+/* Return the code of the scale nearest to top / 12, top the largest value. */
 static int plain_scale(const struct search *s, float top, float *scale)
 {
 	int c = widest(top, s->per_unit);
@@ -44,7 +44,7 @@ static int plain_scale(const struct search *s, float top, float *scale)
 	return top > 0 ? c : 0;
 }
 
-/* Find the scale of least error near that one, for each of the four groups. */
+/* Find the scale of least error near that of `widest`, for each of the four groups. */
 static void best_scales(const struct search *s, const struct search_grid *g, const float *top,
                         int *best, float *scale)
 {

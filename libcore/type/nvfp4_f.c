@@ -1,5 +1,5 @@
-/* NVFP4_F: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale, and all under an
- * f32 scale: NVFP4 with the scale of the tensor in each block.
+/* NVFP4_F: 64 E2M1 elements in 4 groups of 16, each with an unsigned E4M3 scale, and one f32 scale
+ * for all: NVFP4 with the tensor's scale in each block.
  *   0  f32 d, below 2^113, so that every value is finite
  *   4  u8 s[4]; bit 7 is ignored
  *   8  u8 qs[32]: byte 8 g + r holds elements 16 g + r (low half) and 16 g + 8 + r (high half)

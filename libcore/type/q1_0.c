@@ -17,7 +17,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* Encode.  The best d for given signs is the mean of the magnitudes. */
+/* Encode.  For given signs, the best d is the mean of the magnitudes. */
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct q1_0 *b = dst;

@@ -1,11 +1,11 @@
 /* Q3_K: 256 elements in 16 groups of 16, each with a signed 6-bit scale.
- *     0  u8 hmask[32]: bit k of byte l is 1 if 4 is not subtracted from element 32 k + l
+ *     0  u8 hmask[32]: bit k of byte l belongs to element 32 k + l
  *    32  u8 qs[64]: byte 32 H + l holds the low two bits of elements 128 H + 32 j + l,
  *        j = 0 ... 3 from the low bits up
  *    96  u8 sc[12]: halves of bytes 0 ... 7 are the low four bits of scales 0 ... 7, 8 ... 15;
  *        byte 8 + s % 4 holds the high two bits of scale s at bit 2 (s / 4)
  *   108  f16 d
- * value = d (scale - 32) (q - 4 or 0) */
+ * value = d (scale - 32) (q - (hmask bit ? 0 : 4)) */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search.h"

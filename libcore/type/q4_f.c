@@ -1,4 +1,4 @@
-/* Q4_F: 64 elements, a scale and an offset in f32: GPTQ, AWQ, MLX and the like, repacked.
+/* Q4_F: 64 elements, a scale and an offset in f32: repacked from GPTQ, AWQ, MLX and others.
  *   0  f32 d
  *   4  f32 m
  *   8  32 bytes qs: low halves are elements 0 ... 31, high halves 32 ... 63

@@ -27,7 +27,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { -32, -31, -33, 31 };
-	/* a scale has 8 bits: wide would find nothing better */
+	/* scales have 8 bits, so trying neighbours (wide) would not help */
 	static const struct search_subscales levels = {
 		{ .lo = -32,
 		  .hi = 31,

@@ -17,10 +17,10 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* Bits of 1.5 * 2^23, the number that is added to round a code. */
+/* Bits of the float 1.5 * 2^23, which is added to round a value to an integer; this is code 0. */
 enum { NONE = 0x4b400000 };
 
-/* Return the bits of the largest magnitude among values above the minimum weight. */
+/* Return the bits of the largest magnitude of the values whose weight is above the minimum. */
 static inline __attribute__((always_inline)) int32_t largest(const float *x, const float *w)
 {
 	int32_t top = 0;
@@ -40,9 +40,9 @@ static inline __attribute__((always_inline)) int32_t largest(const float *x, con
 	return top;
 }
 
-/* Encode a block: the nearest codes under the scale of the largest value as it is stored, or if
- * plain, before it is rounded, as public tools do.  Searching for a better scale would gain little,
- * and encoding should be as fast as reading. */
+/* Encode blocks: the scale maps the largest value to 127, codes are the nearest for the stored
+ * scale, or if plain, for the unrounded one as in public tools.  A search would gain little, and
+ * encoding should be as fast as reading. */
 static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const float *x,
                                                           const float *w, size_t blocks, int plain)
 {
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const 
 		float d = num_float((uint32_t)top) / 127;
 		uint16_t h = search_nearest_f16(d);
 
-		h += !h && top; /* not 0: keep the largest values */
+		h += !h && top; /* not 0, to keep the largest values */
 		search_put_f16(b->d, h);
 		if (!plain)
 			d = block_f16(b->d);
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const 
 		for (int i = 0; i < 32; i++) {
 			float t = x[i] * inv + 0x1.8p23f; /* to the nearest, ties to even */
 
-			/* floats of one sign are in the order of their bits */
+			/* positive floats have the order of their bits */
 			memcpy(&code[i], &t, sizeof t);
 			code[i] = code[i] > NONE + 127 ? NONE + 127 : code[i];
 			code[i] = code[i] < NONE - 127 ? NONE - 127 : code[i];

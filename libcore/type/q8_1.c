@@ -1,6 +1,6 @@
 /* Q8_1: 32 elements of an activation, with their sum.
  *   0  f16 d
- *   2  f16 s = d (q[0] + ... + q[31]), no part of the values
+ *   2  f16 s = d (q[0] + ... + q[31]), not used to decode
  *   4  i8 q[32]
  * value = d q */
 #include "type/block.h"

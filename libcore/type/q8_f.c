@@ -1,4 +1,4 @@
-/* Q8_F: 64 elements, a scale and an offset in f32: int8 of several libraries, repacked.
+/* Q8_F: 64 elements, a scale and an offset in f32: repacked from int8 formats of several libraries.
  *   0  f32 d
  *   4  f32 m
  *   8  i8 q[64]

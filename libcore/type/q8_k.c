@@ -1,7 +1,7 @@
 /* Q8_K: 256 elements of an activation, with sums of 16.
  *     0  f32 d
  *     4  i8 q[256]
- *   260  i16 sums[16], no part of the values
+ *   260  i16 sums[16], not used to decode
  * value = d q */
 #include "type/block.h"
 

@@ -1,4 +1,4 @@
-/* type/round.c - round to points of a codebook under fixed scales. */
+/* type/round.c - round to points of a codebook with fixed scales. */
 #include "type/round.h"
 #include "type/search.h"
 
@@ -39,7 +39,7 @@ int round_point(const struct round_grid *g, float a, const float *x, const float
 	return at;
 }
 
-/* Find the points for y >= 0, and write their values to v.  Returns the error. */
+/* Find the points nearest to 8 values y >= 0, and write their values to v.  Returns the error. */
 static float nearest_points8(const struct round_grid *g, float a, const float *y, const float *w,
                              int *q, float *v)
 {
@@ -56,7 +56,7 @@ static float nearest_points8(const struct round_grid *g, float a, const float *y
 	return sum;
 }
 
-/* Flip the sign whose change costs least.  Returns its index. */
+/* Change the sign of the element of y that adds the least error.  Returns its index. */
 static int flip_best_sign(const struct round_grid *g, float a, float *y, const float *w, int *q,
                           float *v)
 {

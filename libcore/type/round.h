@@ -1,4 +1,4 @@
-/* type/round.h - (private) round single elements of a block under fixed scales: struct type's
+/* type/round.h - (private) round single elements of a block with fixed scales, for struct type's
  * round. */
 #ifndef TYPE_ROUND_H
 #define TYPE_ROUND_H
@@ -10,13 +10,13 @@ static inline int round_int(float t, int lo, int hi)
 	return t <= (float)lo ? lo : t >= (float)hi ? hi : (int)lrintf(t);
 }
 
-/* Return the code q of x = a q + c; lo if a is 0. */
+/* Return the code q for which a q + c is nearest to x; lo if a is 0. */
 static inline int round_line(float x, float a, float c, int lo, int hi)
 {
 	return a != 0 ? round_int((x - c) / a, lo, hi) : lo;
 }
 
-/* Return the index of the value nearest to x / a, the first of equal ones. */
+/* Return the index of the value nearest to x / a, the first if several are equally near. */
 static inline int round_table(float x, float a, const int8_t values[16])
 {
 	int best = 0;
@@ -44,10 +44,11 @@ struct round_grid {
 	const int8_t *points;
 	int dims, count;
 };
-/* Return the point nearest to x under scale a and weights w.  cost: its error. */
+/* Return the index of the point nearest to x with scale a and weights w.  *cost: its weighted
+ * error. */
 int round_point(const struct round_grid *g, float a, const float *x, const float *w, float *cost);
-/* Find the points q [8 / dims] nearest to 8 signed values.  *signs: mask of minus signs; even:
- * their number must be even.  x is replaced by the values of the codes. */
+/* Find the points q [8 / dims] nearest to 8 signed values x.  *signs: bit mask of minus signs;
+ * even: 1 if their number must be even.  x is replaced by the decoded values. */
 void round_signed(const struct round_grid *g, float a, int even, float *x, const float *w, int *q,
                   int *signs);
 #endif

@@ -3,17 +3,17 @@
  * For given codes q the best scale is a regression through the origin, d = sum(w x q) / sum(w q q);
  * it reduces the weighted error by the score sum(w x q)^2 / sum(w q q).  For a given scale the best
  * codes are the nearest.  A search tries scales that map the largest value to different codes,
- * picks the one of the best score, and alternates between the two steps until the score no longer
- * improves. */
+ * picks the scale with the best score, and alternates between the two steps until the score no
+ * longer improves. */
 #include "type/search.h"
 #include "type/grids.h"
 
 #include <math.h>
 
-/* Weight of values of importance 0: they decide between otherwise equal choices. */
+/* Weight of values of importance 0, so that they decide between otherwise equal choices. */
 #define UNWEIGHTED 0x1p-40f
 
-/* Return 2^e with 1 <= top / 2^e < 2, limited to exponents that have a reciprocal. */
+/* Return 2^e with 1 <= top / 2^e < 2; e is limited so that 2^-e is finite. */
 static float unit_of(float top)
 {
 	uint32_t e = num_bits(top) >> 23;
@@ -159,7 +159,7 @@ void search_table_init(struct search_table *t, const int8_t values[16])
 {
 	int k = 0;
 
-	for (int i = 0; i < 512; i++) { /* i: t from i / 2 - 128 to (i + 1) / 2 - 128 */
+	for (int i = 0; i < 512; i++) { /* entry i is for t from i / 2 - 128 to (i + 1) / 2 - 128 */
 		while (k < 15 && i - 256 >= values[k] + values[k + 1])
 			k++;
 		t->nearest[i] = values[k];

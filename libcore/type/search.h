@@ -21,20 +21,20 @@
 
 /* Values of at most this weight are ignored when the range of a search is found. */
 #define SEARCH_MIN_WEIGHT 0x1p-30f
-/* A group whose values are all smaller is encoded as zeros. */
+/* A group whose magnitudes are all smaller than this is encoded as zeros. */
 #define SEARCH_MIN_VALUE 0x1p-60f
 
 typedef float search_v4 __attribute__((vector_size(16)));
 typedef int32_t search_i4 __attribute__((vector_size(16)));
 
-/* A block made ready for a search: values divided by `unit`, a power of two, so that the largest is
+/* A block prepared for a search: values divided by `unit`, a power of two, so that the largest is
  * between 1 and 2 (smaller if all are subnormal), and weights scaled likewise.  So no square and no
  * sum overflows. */
 struct search {
 	search_v4 x[64], w[64];
 	float unit, per_unit;
 	int width; /* type_width() */
-	int plain; /* ENCODE_PLAIN: scales follow from the range, without a search */
+	int plain; /* ENCODE_PLAIN: scales are computed from the range, without a search */
 };
 
 /* The values of codes before scaling: all integers from lo to hi, or those of a table. */
@@ -46,10 +46,10 @@ struct search_grid {
 	/* NULL, or for a symmetric table: half[k] is the value nearest to t, k = floor(2 t), t in
 	 * [0, 16).  For negative t use -half of -t; ties go up. */
 	const float *half;
-	/* Table values for the largest |x| of a group, under the scales tried first. */
+	/* Table values to which the scales tried first map the largest magnitude of a group. */
 	const float *tries;
 	int n_tries;
-	/* The same for the scale of ENCODE_PLAIN; if above 0, it stands for |x|. */
+	/* Table value to which ENCODE_PLAIN maps the largest value (if > 0: magnitude). */
 	float plain;
 };
 
@@ -58,7 +58,7 @@ struct search_table {
 	int8_t nearest[512];
 	uint8_t code[256];
 };
-/* Fill *t; the codes of values that are not in the table stay as they are. */
+/* Fill *t; code[] of values that are not in the table is unchanged. */
 void search_table_init(struct search_table *t, const int8_t values[16]);
 
 /* The grid -1, 0, 1. */
@@ -69,11 +69,11 @@ struct search_grid search_iq4(struct search_table *t);
  * borrowed. */
 struct search_grid search_fp4(struct search_table *t);
 
-/* Return the value of largest magnitude in n vectors whose weight is above SEARCH_MIN_WEIGHT, or in
- * all if that is below SEARCH_MIN_VALUE; of equal ones, the first. */
+/* Return the first value of largest magnitude in n vectors among those of weight above
+ * SEARCH_MIN_WEIGHT; if it is below SEARCH_MIN_VALUE, among all. */
 float search_farthest(const search_v4 *x, const search_v4 *w, int n);
 
-/* Sums for codes q: xq = sum w x q, qq = sum w q q. */
+/* Sums over values x with weights w and codes q: xq = sum w x q, qq = sum w q q. */
 struct search_fit {
 	float xq, qq;
 };
@@ -87,9 +87,9 @@ void search_set_unit(struct search *s, float top);
 uint16_t search_nearest_f16(float x);
 /* Return the F16 nearest to *x * unit, and set *x to its value / unit. */
 uint16_t search_round_f16(const struct search *s, float *x);
-/* The same, but never rounds a nonzero number to 0. */
+/* As search_round_f16, but never rounds a nonzero number to 0. */
 uint16_t search_round_f16_nonzero(const struct search *s, float *x);
-void search_put_f16(uint8_t to[2], uint16_t h); /* as in files: little-endian */
+void search_put_f16(uint8_t to[2], uint16_t h); /* store h little-endian, as in files */
 
 static inline float search_sum(search_v4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
@@ -103,7 +103,7 @@ static inline search_v4 search_load4(const float *from)
 
 static inline search_v4 search_abs(search_v4 v) { return (search_v4)((search_i4)v & 0x7fffffff); }
 
-/* Per lane: a > b ? a : b, and a < b ? a : b. */
+/* Return a > b ? a : b per lane; search_min: a < b ? a : b. */
 static inline search_v4 search_max(search_v4 a, search_v4 b)
 {
 #if defined __SSE2__
@@ -152,13 +152,13 @@ static inline search_v4 search_nearest(search_v4 t, const struct search_grid *g)
 		            g->nearest[i[3]] };
 }
 
-/* Write the grid value nearest to x / a of n vectors to q [4 n].  a 0: the value nearest to 0. */
+/* Write to q [4 n] the grid values nearest to x / a for n vectors x (a 0: the one nearest to 0). */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);
 
-/* Write small integers of n vectors as bytes, to [4 n]. */
+/* Write the small integers in n vectors as bytes to[4 n]. */
 void search_put_codes(int8_t *to, const search_v4 *v, int n);
 
-/* Return the scale of a group of n vectors without a search: its largest value becomes g->plain. */
+/* Return the scale of n vectors without a search: it maps the largest value to g->plain. */
 float search_absmax_scale(const search_v4 *x, const search_v4 *w, int n,
                           const struct search_grid *g);
 
@@ -167,8 +167,8 @@ float search_absmax_scale(const search_v4 *x, const search_v4 *w, int n,
 struct search_subscales {
 	struct search_grid grid;
 	int n, lo, hi; /* range of sc */
-	int steps;     /* number of d tried for each end of the range of sc */
-	int rounds;    /* refinements of codes and d, after the first codes */
+	int steps;     /* number of values of d tried for each end of sc's range */
+	int rounds;    /* number of refinements of codes and d after the first codes */
 	int wide;      /* a refinement tries sc - wide ... sc + wide */
 };
 /* Find scales and codes of a block: sc [64 / n], q [256].  Returns d. */

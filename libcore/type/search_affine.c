@@ -2,8 +2,8 @@
  *
  * With values relative to their weighted mean, the score of codes q is sum(w x q)^2 / (sum(w q q) -
  * sum(w q)^2 / sum(w)), as in search.c.  The search maps the range of the values to slightly more
- * and less than the range of the codes, at several offsets, and then alternates between codes and
- * regression from the best. */
+ * and less than the range of the codes, at several offsets.  From the best try, it alternates
+ * between nearest codes and regression. */
 #include "type/search_affine.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static int any(search_i4 m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 
 /* ---- a scale and an offset for a block ---- */
 
-/* Encode without a search: the range is from the least value to the greatest.  Codes are those
- * before d and m are rounded, as public tools compute them. */
+/* Encode without a search: the codes span the least to the greatest value.  Codes are computed
+ * before d and m are rounded, as in public tools. */
 static void encode_minmax(const struct search_affine_format *t, void *block, const float *src)
 {
 	struct search s;
@@ -66,7 +66,7 @@ static search_v4 inverse(search_v4 a)
 	return search_select(a != 0, 1.0f / search_select(a != 0, a, none + 1), none);
 }
 
-/* Return the weighted error of the nearest codes under scale a and offset c. */
+/* Return the weighted error of the nearest codes with scale a and offset c. */
 static search_v4 errors(const struct search_interleaved *at, search_v4 a, search_v4 c, float top)
 {
 	search_v4 e[4] = { { 0 } }, inv = inverse(a), base = -c * inv, sum = { 0 };
@@ -93,7 +93,7 @@ static search_v4 round_lanes(const struct search s[4], search_v4 v, uint16_t h[4
 	return v;
 }
 
-/* Result for four blocks. */
+/* Scales a and offsets c of four blocks, and the same as F16: d, m. */
 struct lines {
 	search_v4 a, c;
 	uint16_t d[4], m[4];
@@ -151,7 +151,7 @@ void search_encode_affine(const struct search_affine_format *t, void *dst, const
 		size_t some = blocks - from < 4 ? blocks - from : 4;
 
 		for (size_t i = 0; i < 4; i++) {
-			/* missing blocks: repeat the last one */
+			/* fewer than four blocks are left: repeat the last one */
 			size_t of = 32 * (from + (i < some ? i : some - 1));
 
 			search_load(&s[i], src + of, importance ? importance + of : NULL, 32, how);

@@ -3,12 +3,13 @@
 #define TYPE_SEARCH_LINE_H
 #include "type/search_scale.h"
 
-/* Sums over a group: q = sum w q, qq = sum w q q, xq = sum w x q, with q less the map's zero. */
+/* Sums over a group: q = sum w q, qq = sum w q q, xq = sum w x q, for weights w, values x, codes q
+ * minus the map's zero. */
 struct affine_sums {
 	float q, qq, xq;
 };
-/* Best fits of four groups, one per lane: scale, offset, weighted mean of the values, sum of
- * weights, weighted mean of the codes, and curve: a change e of a costs curve e^2. */
+/* Best fits of four groups, one per lane: scale a, offset c, weighted means of the values (mean)
+ * and codes (q), sum of weights sw.  A change e of a adds the error curve e^2. */
 struct affine4 {
 	search_v4 a, c, mean, sw, q, curve;
 };
@@ -16,7 +17,7 @@ struct affine4 {
 /* Encode n vectors, q = round(x inv + base) clamped to 0 ... top, and return the sums of q - zero. */
 struct affine_sums affine_fit_codes(const search_v4 *x, const search_v4 *w, int n, float inv,
                                     float base, float zero, float top);
-/* affine_fit_codes of one group under up to four maps in one pass, one per lane.  width:
+/* Compute affine_fit_codes of one group for up to four maps in one pass, one per lane.  width:
  * type_width(); the sums are the same for every width. */
 struct affine_map {
 	search_v4 inv, base, zero;
@@ -26,12 +27,12 @@ struct affine_sums4 {
 };
 void affine_fit_codes4(const search_v4 *x, const search_v4 *w, int n, const struct affine_map *at,
                        float top, int tries, int width, struct affine_sums4 *f);
-/* affine_fit_codes of each of four groups under its own map. */
+/* Compute affine_fit_codes of each of four groups for its own map. */
 void affine_fit_groups4(const struct search_interleaved *at, int n, const struct affine_map *to,
                         float top, int width, struct affine_sums4 *f);
 void affine_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
-/* Find the least and the greatest value among those above SEARCH_MIN_WEIGHT.  step: distance of the
- * vectors. */
+/* Find the least and the greatest value among those of weight above SEARCH_MIN_WEIGHT.  step:
+ * distance of the vectors. */
 void affine_range(const search_v4 *x, const search_v4 *w, int n, int step, float *lo, float *hi);
 /* Find the best fit of each of four groups.  width: type_width(); the result is the same for every
  * width. */

@@ -47,7 +47,7 @@ void affine_fit_codes4(const search_v4 *x, const search_v4 *w, int n, const stru
 #endif
 }
 
-/* affine_fit_groups4 in registers of four lanes. */
+/* Compute affine_fit_groups4 in registers of four lanes. */
 static void groups_plain(const struct search_interleaved *at, int n, const struct affine_map *to,
                          float top, struct affine_sums4 *f)
 {
@@ -144,14 +144,14 @@ static void centre(const struct search_interleaved *at, int n, struct affine4 *o
 	}
 }
 
-/* Best fits of four groups so far.  Codes are summed less `zero`, the code of the mean, so that the
- * sums stay accurate if one value has a large weight. */
+/* Best fits of four groups so far.  `zero`, the code of the mean, is subtracted from the codes
+ * before summing, so that the sums stay accurate if one value has a large weight. */
 struct found {
 	struct affine_sums4 f;
 	search_v4 zero, score;
 };
 
-/* In the lanes of m, store a try that is better than the best.  Returns the lanes stored. */
+/* In the lanes of m, replace *best if the try is better.  Returns the mask of replaced lanes. */
 static search_i4 keep_better(search_i4 m, const struct affine_sums4 *f, search_v4 zero,
                              search_v4 sw, struct found *best)
 {
@@ -222,7 +222,7 @@ static inline struct affine4 search4(const struct search_interleaved *of, int n,
 }
 
 #if defined __x86_64__
-/* The search compiled once more for each kind of register, with all functions that it calls. */
+/* Compile the search, with all functions that it calls, for each register width. */
 __attribute__((target("avx2"), flatten)) static struct affine4
 search4_avx2(const struct search_interleaved *of, int n, float top)
 {

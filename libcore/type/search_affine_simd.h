@@ -1,5 +1,5 @@
 /* type/search_affine_simd.h - (private) affine_fit_codes4 and affine_fit_groups4 in wide registers.
- * Included by search_affine_fit.c for each kind of register: V holds SETS tries or groups, four
+ * Included by search_affine_fit.c for each register width: V holds SETS tries or groups, four
  * lanes each.  Every lane computes the same operations in the same order as the plain functions
  * there, so the bits are the same. */
 WIDE static inline __attribute__((always_inline)) void

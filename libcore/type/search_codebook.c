@@ -1,26 +1,27 @@
 /* type/search_codebook.c - blocks of 256 values in groups whose scales are odd integers times d;
  * the values are points of a codebook with signs or shifts.
  *
- * Under a scale, each value has a cost for each value of its coordinate.  A table has the sums for
- * all low halves of a point.  A high half is skipped, with all its points, if its cost plus the
- * least of the table is not below the cost of a point already found.
+ * For a given scale, each value has a cost for each possible coordinate.  A table contains the
+ * summed costs of all low halves of a point.  A high half is skipped, with all its points, if its
+ * cost plus the least of the table is not below the cost of a point already found.
  *
- * A group's scale is first found as if every vector were a point, then fitted to the nearest
- * points.  d is the best for these scales, and sc the integer on either side that is better; then d
- * is fitted to the points once more, and the points to that d.
+ * A group's scale is first found as if every vector were in the codebook, then fitted to the
+ * nearest points.  d is the best for these scales; sc is the better of the two nearest integers.
+ * Then d is fitted to the points once more, and the points to that d.
  *
- * Under the d of least error, a block has a smaller norm than its values.  With less than two bits
- * a value, the products of a whole model become a tenth too small, which costs more than the error.
- * So a type with `keep_norm` restores most of the norm by a larger d, and keeps its points. */
+ * With the d of least error, an encoded block has a smaller norm than its values.  With less than
+ * two bits a value, the products of a whole model become a tenth too small, which costs more than
+ * the error. So a type with `keep_norm` restores most of the norm by a larger d, and keeps its
+ * points. */
 #include "type/search_codebook.h"
 
 #include <math.h>
 
 enum { GROUPS = 16, STEPS = 16, TRIES = 10, COLD = 0xffff };
 
-/* Costs of the halves of a point, relative to zeros. */
+/* Costs of the parts of a point, relative to a point of zeros. */
 struct costs {
-	search_v4 low[27];     /* indexed by lo */
+	search_v4 low[27];     /* cost of the low half, indexed by lo */
 	float mid[9], high[9]; /* hi = high << 4
 	                        * mid */
 	float low_min, mid_min, high_min;
@@ -54,7 +55,7 @@ struct groups {
 static int ternary_code(const int8_t *point)
 {
 	const uint64_t ones = 0x0101010101010101;
-	uint64_t c = ((num_u64(point) & 3 * ones) + ones) & 3 * ones; /* 0, 1, 2 */
+	uint64_t c = ((num_u64(point) & 3 * ones) + ones) & 3 * ones; /* each byte: 0, 1, 2 */
 
 	c = (c | c >> 6) & 0x000f000f000f000f;
 	c = (c | c >> 12) & 0x000000ff000000ff;
@@ -89,7 +90,8 @@ static float cost_of(const struct search_codebook *p, const struct costs *t, int
 	       (t->mid[p->hi[i] & 15] + t->high[p->hi[i] >> 4]);
 }
 
-/* Return the better of point `at` and the points of high half h, whose cost is c. */
+/* Return the best of point `at`, which costs *best, and the points of high half h, which costs
+ * c. */
 static int visit_half(const struct search_codebook *p, const struct costs *t, int h, float c,
                       int at, float *best)
 {
@@ -103,7 +105,7 @@ static int visit_half(const struct search_codebook *p, const struct costs *t, in
 	return at;
 }
 
-/* Return a point that is probably near the best one, as a start. */
+/* Return a point that is probably near the best one, to start the search. */
 static int first_point(const struct search_codebook *p, const struct costs *t, float *best)
 {
 	int h = 0, m = 0;
@@ -118,7 +120,7 @@ static int first_point(const struct search_codebook *p, const struct costs *t, f
 	return visit_half(p, t, h << 4 | m, t->mid[m] + t->high[h], at, best);
 }
 
-/* Return the best point.  at: the best for another scale, or COLD. */
+/* Return the point of least cost.  at: the best point for another scale, to start from, or COLD. */
 static uint16_t nearest_point(const struct search_codebook *p, struct scratch *b, int at)
 {
 	const struct costs *t = &b->t;
@@ -150,7 +152,7 @@ static uint16_t nearest_point(const struct search_codebook *p, struct scratch *b
 	return (uint16_t)at;
 }
 
-/* Sum the costs of halves.  e: costs of the values of 8 coordinates; least: the least of each. */
+/* Sum the costs of halves.  e: costs of the values of 8 coordinates; least: minimum of each. */
 static void costs8(struct costs *t, search_v4 (*e)[2], const float *least)
 {
 	search_v4 pair[4][3];
@@ -198,7 +200,7 @@ static float least_of(const search_v4 *e, int dims)
 	return a < b ? a : b;
 }
 
-/* Return the coordinate whose sign can change at the least cost; it gets the lowest value. */
+/* Return the coordinate whose change of sign costs least; it then gets the lowest value. */
 static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, const search_v4 *w)
 {
 	float loss = HUGE_VALF;
@@ -258,7 +260,7 @@ static search_v4 coordinates(const struct search_codebook *p, const uint16_t *q,
 	return __builtin_convertvector(c, search_v4);
 }
 
-/* Find the points of a group under both shifts, and keep the better shift for each p->shift
+/* Find the points of a group for both shifts, and keep the better shift for each p->shift
  * points. */
 static void choose_shifted(const struct search_codebook *p, const search_v4 *x, const search_v4 *w,
                            const search_v4 *v, const search_v4 *vv, struct choice *c,
@@ -283,7 +285,7 @@ static void choose_shifted(const struct search_codebook *p, const search_v4 *x, 
 	}
 }
 
-/* Find the points of a group under scale a.  c: those under another scale, or COLD. */
+/* Find the points of a group with scale a.  c: in: points to start the search from, or COLD. */
 static void choose(const struct search_codebook *p, const search_v4 *x, const search_v4 *w,
                    const uint8_t *signs, float a, struct choice *c, struct scratch *b)
 {
@@ -313,8 +315,8 @@ static void choose(const struct search_codebook *p, const search_v4 *x, const se
 	c->fit = (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* Return the sums of the codes under scale 1 / inv as if every vector were a point: values of a coordinate are
- * low + step k, k = 0 ... top. */
+/* Return the sums of the codes with scale 1 / inv as if every vector were in the codebook:
+ * coordinates are low + step k, k = 0 ... top. */
 static struct search_fit try_any(const search_v4 *x, const search_v4 *w, int n, float inv,
                                  float low, float step, float top)
 {
@@ -337,7 +339,7 @@ static float fit_group(const struct search_codebook *p, const search_v4 *x, cons
 	float top = fabsf(search_farthest(x, w, p->n)), score = 0, a = 0;
 	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3];
 	float step = p->dims == 8 ? (end - p->v[0][0]) * 0.5f : p->v[0][1] - p->v[0][0];
-	/* ternary: more values beyond the end are better */
+	/* ternary: scales that clip more values are better */
 	float first = p->shift ? 0.9f : 0.8f, next = p->shift ? 0.2f : 0.1f;
 
 	memset(c->q, 0xff, sizeof c->q); /* COLD */
@@ -367,7 +369,7 @@ static int nearest(float t, int most)
 	return t <= 1 ? 0 : t >= (float)(2 * most + 1) ? most : (int)lrintf((t - 1) * 0.5f);
 }
 
-/* Return d as F16 for *u = d p->unit, and round *u. */
+/* Return d = *u / p->unit rounded to F16, and set *u to the rounded d times p->unit. */
 static uint16_t round_unit(const struct search *s, const struct search_codebook *p, float *u)
 {
 	float d = *u / p->unit;
@@ -377,8 +379,8 @@ static uint16_t round_unit(const struct search *s, const struct search_codebook 
 	return h;
 }
 
-/* Return the unit of least loss among those that map the largest scale near the greatest integer.
- * Sets the groups' integers. */
+/* Return the unit u of least loss among those that map the largest scale near the greatest integer.
+ * Sets the groups' integers sc. */
 static float first_unit(const struct search *s, const struct search_codebook *p, struct groups *g)
 {
 	float top = 0, best = 0, least = HUGE_VALF;
@@ -405,8 +407,8 @@ static float first_unit(const struct search *s, const struct search_codebook *p,
 	return best;
 }
 
-/* Choose the best integer of from ... to for group i, and its points.  Returns by how much they
- * reduce the error. */
+/* Choose sc for group i, from `from` to `to`, and its points.  Returns the reduction of the
+ * error. */
 static float best_integer(struct groups *g, const struct search *s, const struct search_codebook *p,
                           const uint8_t *signs, float u, int i, int from, int to, struct scratch *b)
 {
@@ -474,8 +476,7 @@ static void encode_absmax(const struct search *s, const struct search_codebook *
 	store_block(b, p, g);
 }
 
-/* Return h scaled to restore the norm of the block, by at most 1.1.  gain: by how much the block
- * reduces the error of zeros. */
+/* Return h times at most 1.1 to restore the norm of the block.  gain: reduction of the error. */
 static uint16_t raise_norm(const struct search *s, uint16_t h, float gain)
 {
 	const float most = 1.1f;
@@ -494,7 +495,7 @@ void search_codebook(struct search *s, const struct search_codebook *p,
 	struct groups g = { .count = 64 / p->n };
 	struct scratch t;
 	uint8_t signs[32];
-	float best = 0; /* zeros reduce the error by 0 */
+	float best = 0; /* reduction of the error so far; zeros: 0 */
 
 	memset(b, 0, sizeof *b);
 	split_signs(s, p, signs);
@@ -512,8 +513,7 @@ void search_codebook(struct search *s, const struct search_codebook *p,
 		uint16_t h = round_unit(s, p, &u);
 		float sum = 0, xq = 0, qq = 0;
 		for (int i = 0; i < g.count; i++) {
-			int from = g.sc[i], to = from; /* the integers next to a / u; in the
-			                                * second round as it is */
+			int from = g.sc[i], to = from; /* k 0: next to a / u; k 1: only sc */
 			if (k == 0) {
 				from -= g.a[i] < u * (float)(2 * from + 1);
 				to = from + 1;

@@ -8,7 +8,7 @@ enum { ROUNDS = 4 };
 
 /* ---- one scale each ---- */
 
-/* search_fit_codes4 in registers of four lanes. */
+/* Compute search_fit_codes4 in registers of four lanes. */
 static void each_plain(const struct search_interleaved *at, int n, search_v4 inv,
                        const struct search_grid *g, struct search_fit4 *f)
 {
@@ -35,7 +35,7 @@ static void each_plain(const struct search_interleaved *at, int n, search_v4 inv
 #include "type/search_simd.h"
 #include "type/search_scale_simd.h"
 
-/* The same for a table, looked up in g->half. */
+/* Compute the same sums for a table, with lookups in g->half. */
 WIDE static void half_avx512(const struct search_interleaved *at, int n, search_v4 inv,
                              const struct search_grid *g, struct lanes sums[2])
 {
@@ -88,7 +88,7 @@ void search_fit_codes4(const struct search_interleaved *at, int n, search_v4 inv
 
 /* ---- the search ---- */
 
-/* Compile a function and all that it calls once more for these registers. */
+/* Compile a function, with all functions that it calls, for these registers. */
 #define WITH_AVX2 __attribute__((target("avx2"), flatten))
 #define WITH_AVX512 __attribute__((target("avx512f"), flatten))
 
@@ -207,7 +207,7 @@ static search_v4 round_scales(const struct search s[4], search_v4 a, uint16_t h[
 	return a;
 }
 
-/* Return by how much codes with these sums, under scale a, reduce the error. */
+/* Return the reduction of the error by codes with these sums and scale a. */
 static search_v4 gain(search_v4 a, const struct search_fit4 *f)
 {
 	return 2 * a * f->xq - a * a * f->qq;
@@ -230,7 +230,7 @@ static inline search_v4 best_scales(const struct search s[4], const struct searc
 	some = a != 0;
 	if (!any(some))
 		return a;
-	/* also try the best scale for the codes under the rounded one */
+	/* also try the best scale for the codes of the rounded scale */
 	each4(at, n, one / search_select(some, a, one), g, width, &f);
 	search_i4 helps = f.qq > 0;
 	b = round_scales(s,
@@ -291,8 +291,8 @@ static void write_codes(const struct search_scale_format *t, int8_t *q, const se
 		q[i] = (int8_t)t->table->code[q[i] + 128];
 }
 
-/* Encode without a search.  Codes are those under the scale before it is rounded, as public tools
- * compute them. */
+/* Encode without a search.  Codes are computed with the scale before it is rounded, as in public
+ * tools. */
 static void encode_absmax(const struct search_scale_format *t, const struct search_grid *g,
                           void *dst, const float *src, size_t blocks)
 {
@@ -325,7 +325,7 @@ static search_v4 load4(struct search s[4], const struct search_interleaved *at,
 }
 
 #if defined __x86_64__
-/* The same without importances, n a multiple of 16.  Does not set s->x and s->w. */
+/* As load4 without importances, for n a multiple of 16.  Does not set s->x and s->w. */
 WITH_AVX512 static search_v4 load4_avx512(struct search s[4], const struct search_interleaved *at,
                                           const float *const src[4], int n)
 {
@@ -347,8 +347,7 @@ WITH_AVX512 static search_v4 load4_avx512(struct search s[4], const struct searc
 		per[i] = _mm512_set1_ps(s[i].per_unit);
 		top[i] = (above > below ? above : -below) * s[i].per_unit;
 		if (above == below ||
-		    fabsf(top[i]) < SEARCH_MIN_VALUE) { /* a tie, or zeros: the exact rule of
-		                                         * search_farthest */
+		    fabsf(top[i]) < SEARCH_MIN_VALUE) { /* tie or zeros: see search_farthest */
 			search_load(&s[i], src[i], NULL, n, 0);
 			top[i] = search_farthest(s[i].x, s[i].w, n / 4);
 		}
@@ -370,7 +369,7 @@ WITH_AVX512 static search_v4 load4_avx512(struct search s[4], const struct searc
 	return top;
 }
 
-/* search_codes of four groups, for a grid of integers.  Group i is written to q + i n. */
+/* Compute search_codes of four groups for a grid of integers.  Group i is written to q + i * n. */
 WITH_AVX512 static void write_codes4_avx512(int8_t *q, const struct search_interleaved *at, int n,
                                             search_v4 a, const struct search_grid *g)
 {
@@ -415,7 +414,7 @@ void search_encode_scale(const struct search_scale_format *t, const struct searc
 		const float *of[4], *heed[4];
 
 		for (size_t i = 0; i < 4; i++) {
-			/* missing blocks: repeat the last one */
+			/* fewer than four blocks are left: repeat the last one */
 			size_t k = (from + (i < some ? i : some - 1)) * n;
 
 			of[i] = src + k;

@@ -3,7 +3,7 @@
 #define TYPE_SEARCH_FOUR_H
 #include "type/search.h"
 
-/* Sums for codes of four groups, one per lane. */
+/* As struct search_fit for four groups, one per lane. */
 struct search_fit4 {
 	search_v4 xq, qq;
 };
@@ -21,8 +21,8 @@ static inline void search_interleave(const struct search_interleaved *f, int i, 
 		f->w[4 * k + i] = w[k];
 	}
 }
-/* Encode each group under its own scale 1 / inv, and return the sums of its codes.  width: type_width(); the sums are the
- * same for every width. */
+/* Encode each group with its own scale 1 / inv, and compute the sums of its codes.  width:
+ * type_width(); the sums are the same for every width. */
 void search_fit_codes4(const struct search_interleaved *f, int n, search_v4 inv,
                        const struct search_grid *g, int width, struct search_fit4 *fit);
 /* Find the best fit of codes to each group.  top: search_farthest of each. */
@@ -33,7 +33,7 @@ void search_best_fit4(const struct search_interleaved *f, int n, search_v4 top,
 struct search_scale_format {
 	int n;
 	size_t bytes; /* bytes of a block */
-	/* Store d and q: i8 [n], values, or codes if there is a table. */
+	/* Store d and q [n] in a block.  q: values, or codes if there is a table. */
 	void (*put)(void *block, uint16_t d, const int8_t *q);
 	const struct search_table *table;
 };

@@ -1,7 +1,7 @@
 /* type/search_scale_simd.h - (private) search_fit_codes4 in wide registers.  Included by
- * search_scale.c for each kind of register: V holds SETS groups, four lanes each.  Every lane
+ * search_scale.c for each register width: V holds SETS groups, four lanes each.  Every lane
  * computes the same operations in the same order as each_plain, so the bits are the same. */
-/* Sums of four groups, each under its own scale. */
+/* Compute the sums of four groups, each with its own scale. */
 WIDE static void OF(each)(const struct search_interleaved *at, int n, search_v4 inv,
                           const struct search_grid *g, struct lanes sums[2])
 {

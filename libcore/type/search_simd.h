@@ -1,5 +1,5 @@
-/* type/search_simd.h - (private) macros for registers of SETS sets of four lanes, 2 or 4.  No
- * guard: included once for each. */
+/* type/search_simd.h - (private) macros for registers of SETS (2 or 4) sets of four lanes.  No
+ * guard: included once for each value of SETS. */
 #undef WIDE
 #undef OF
 #undef V

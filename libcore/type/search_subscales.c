@@ -1,8 +1,9 @@
 /* type/search_subscales.c - blocks of 256 values in groups whose scales are integers times d.
  *
- * First the best scale a of each group is found.  A scale d sc instead costs about curve (a - d
- * sc)^2, curve = sum(w q q), so d and the integers sc follow from that sum alone.  Then each group
- * tries neighbouring integers with the codes for them, and d is refitted to all codes. */
+ * First the best scale a of each group is found.  A scale d sc instead of a adds the error curve (a
+ * - d sc)^2, curve = sum(w q q).  d and the integers sc minimise the sum of these errors.  Then
+ * each group tries neighbouring integers with the codes for them, and d is refitted to all
+ * codes. */
 #include "type/search_scale.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ static int nearest(float t, int lo, int hi)
 	return t <= (float)lo ? lo : t >= (float)hi ? hi : (int)lrintf(t);
 }
 
-/* Return the loss of all groups under each of four d. */
+/* Return the summed loss of all groups for each of four values of d. */
 static search_v4 losses(const struct groups *g, const struct search_subscales *l, search_v4 d)
 {
 	search_v4 loss = { 0 };
@@ -35,7 +36,7 @@ static search_v4 losses(const struct groups *g, const struct search_subscales *l
 }
 
 /* Return the d of least loss among those that map the largest scale near either end of the range of
- * sc.  Sets the groups' integers. */
+ * sc.  Sets the groups' integers sc. */
 static float first_d(const struct search *s, struct groups *g, const struct search_subscales *l)
 {
 	float top = 0, best = 0, least = HUGE_VALF;
@@ -65,8 +66,8 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 	return best;
 }
 
-/* Choose the best integers for four groups by their codes, from sc - wide ... sc + wide.  Returns
- * by how much the codes reduce the error. */
+/* Choose the best of sc - wide ... sc + wide for each of four groups, by their codes.  Returns the
+ * reduction of the error by the codes. */
 static search_v4 best_integers4(const struct search *s, const struct search_subscales *l,
                                 const struct search_interleaved *at, float d, int *sc, int wide,
                                 struct search_fit4 *fit)
@@ -95,7 +96,7 @@ static search_v4 best_integers4(const struct search *s, const struct search_subs
 	return best;
 }
 
-/* Choose scales without a search: the group of the largest scale gets the integer of largest
+/* Choose scales without a search: the group with the largest scale gets the integer of largest
  * magnitude. */
 static uint16_t absmax_subscales(const struct search *s, const struct search_subscales *l,
                                  int8_t *sc, int8_t *q)
@@ -117,7 +118,7 @@ static uint16_t absmax_subscales(const struct search *s, const struct search_sub
 	return h;
 }
 
-/* Find the best scale of each group by itself. */
+/* Find the best scale of each group, without regard to d. */
 static void find_group_scales(const struct search *s, const struct search_subscales *l,
                               const struct search_interleaved *at, struct groups *g)
 {
@@ -139,7 +140,7 @@ static void find_group_scales(const struct search *s, const struct search_subsca
 	}
 }
 
-/* Refine the integers of all groups.  Returns by how much all codes reduce the error, and the best
+/* Refine the integers of all groups.  Returns the reduction of the error by all codes; *d: the best
  * d for them. */
 static float refine_groups(const struct search *s, const struct search_subscales *l,
                            const struct search_interleaved *at, struct groups *g, float *d,

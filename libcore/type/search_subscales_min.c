@@ -1,13 +1,14 @@
 /* type/search_subscales_min.c - blocks of 256 values in groups with a scale and a minimum, both
  * small integers times an F16: value = d sc q - dmin mn, 0 <= q <= top.
  *
- * First the best fit a q - m of each group is found.  With the best offset for it, a scale d sc
- * instead of a costs curve (a - d sc)^2, which determines d and the integers sc; then m for those
- * determines dmin and mn in the same way.  Then each group tries neighbouring integers with the
- * codes for them, and d and dmin are refitted to all codes: a 2 x 2 system.
+ * First the best fit a q - m of each group is found.  With its best offset, a scale d sc instead of
+ * a adds the error curve (a - d sc)^2 (struct affine4); d and the integers sc minimise the sum of
+ * these errors.  Then dmin and mn are fitted to the best m in the same way.  Then each group tries
+ * neighbouring integers with the codes for them, and d and dmin are refitted to all codes: a 2 x 2
+ * system.
  *
- * A minimum is subtracted, so a group of positive values gets none.  If all values of a block are
- * positive, its negative is encoded, and d and dmin become negative. */
+ * A minimum is subtracted, so a group of positive values gets the minimum 0.  If all values of a
+ * block are positive, its negative is encoded, and d and dmin become negative. */
 #include "type/search_affine.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ struct block {
 	int n, count; /* vectors of a group, number of groups */
 	float top, most;
 	int width;
-	struct line line[MOST]; /* best fit of each group by itself */
+	struct line line[MOST]; /* best fit of each group alone, without d and dmin */
 	float wx[MOST];         /* sum of w x */
 	float d, dmin;
 	int sc[MOST], mn[MOST];
@@ -31,8 +32,8 @@ struct block {
 
 static float bound(float t, float most) { return t <= 0 ? 0 : t >= most ? most : rintf(t); }
 
-/* Return the unit u of least sum of weight (v - u k)^2, k integers up to most, among units that map
- * the greatest v near most.  Sets k. */
+/* Return the unit u that minimises the sum of weight (v - u k)^2 over integers k <= most, among
+ * units that map the greatest v near most.  Sets k. */
 static float unit_for(const struct search *s, const float *v, const float *weight, int count,
                       float most, int *k)
 {
@@ -60,7 +61,7 @@ static float unit_for(const struct search *s, const float *v, const float *weigh
 	return best;
 }
 
-/* Return the sums of the codes of group i under scale a and minimum m. */
+/* Return the sums of the codes of group i with scale a and minimum m. */
 static struct affine_sums fit_sums(const struct block *b, int i, float a, float m)
 {
 	if (a == 0)
@@ -68,7 +69,7 @@ static struct affine_sums fit_sums(const struct block *b, int i, float a, float 
 	return affine_fit_codes(b->x + i * b->n, b->w + i * b->n, b->n, 1.0f / a, m / a, 0, b->top);
 }
 
-/* Return by how much codes with these sums reduce the error: sum(w x^2) - sum(w (x - a q +
+/* Return the reduction of the error by codes with these sums: sum(w x^2) - sum(w (x - a q +
  * m)^2). */
 static float gain(const struct block *b, int i, struct affine_sums s, float a, float m)
 {
@@ -100,7 +101,7 @@ static void init_groups(const struct search *s, struct block *b)
 		struct line *f = &b->line[i];
 
 		b->wx[i] = f->mean * f->sw;
-		if (f->c > 0) { /* positive: no minimum, regression through the origin */
+		if (f->c > 0) { /* positive values: no minimum, so regression through the origin */
 			float a = f->mean > 0 ? (f->mean + b->top * f->a) / b->top : 0;
 			for (int k = 0; k < 4 && a > 0; k++) {
 				struct affine_sums n = fit_sums(b, i, a, 0);
@@ -123,14 +124,14 @@ static void init_groups(const struct search *s, struct block *b)
 	b->dmin = unit_for(s, v, weight, b->count, b->most, b->mn);
 }
 
-/* gain() of four scales and minima. */
+/* Compute gain() for four scales and minima. */
 static search_v4 gain4(const struct block *b, int i, const struct affine_sums4 *s, search_v4 a,
                        search_v4 m)
 {
 	return a * (2 * s->xq - a * s->qq + 2 * m * s->q) - m * (2 * b->wx[i] + m * b->line[i].sw);
 }
 
-/* Return the sums of the codes of group i under the first `tries` of four scales and minima. */
+/* Return the sums of the codes of group i for the first `tries` of four scales and minima. */
 static struct affine_sums4 fit_sums4(const struct block *b, int i, search_v4 a, search_v4 m,
                                      int tries)
 {
@@ -180,7 +181,7 @@ static void try_integers4(struct block *b, int i, int from, int n, int again, in
 			}
 }
 
-/* Choose the best integers of group i by its codes: sc - wide ... sc + wide.  Returns the gain. */
+/* Choose the best of sc - wide ... sc + wide for group i, with its minimum.  Returns the gain. */
 static float best_integers(struct block *b, int i, int wide, struct affine_sums *best)
 {
 	float most = -HUGE_VALF;
@@ -200,7 +201,7 @@ static float best_integers(struct block *b, int i, int wide, struct affine_sums 
 	return most;
 }
 
-/* Set d and dmin to the least error for all codes; unchanged if the system has no valid
+/* Set d and dmin to minimise the error of all codes; unchanged if the 2 x 2 system has no valid
  * solution. */
 static void refit(struct block *b, const struct affine_sums *s)
 {
@@ -246,7 +247,7 @@ static float plain_unit(const struct search *s, const float *v, const struct blo
 	return u;
 }
 
-/* Encode without a search: the range of a group is from the least value, or 0, to the greatest. */
+/* Encode without a search: a group's codes span its least value, at most 0, to its greatest. */
 static void minmax_subscales(const struct search *s, struct block *b, struct search_block *out)
 {
 	float a[MOST], m[MOST];

@@ -2,8 +2,8 @@
  *    0  u8 qs[48]: elements 32 n + l in byte l (n < 5), then 160 + 16 n + l in byte 32 + l (n < 5)
  *   48  u8 qh[4]: elements 240 + 4 n + l in byte l (n < 4)
  *   52  f16 d
- * A byte is ceil(v 256 / 243), v the number of its five digits.  Digit n, the most significant
- * first, is the carry out of eight bits of 3 (byte 3^n mod 256).  value = d (digit - 1) */
+ * A byte is ceil(v 256 / 243), v the number with five base-3 digits.  Digit n (0: the most
+ * significant) is 3 (byte 3^n mod 256) / 256, rounded down.  value = d (digit - 1) */
 #include "type/block.h"
 #include "type/round.h"
 #include "type/search_scale.h"
@@ -30,7 +30,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* Return the byte of n <= 5 digits, `step` elements apart; missing digits are 0. */
+/* Return the byte of n <= 5 digits, which are `step` elements apart; the others are 0. */
 static uint8_t five(const int8_t *q, int step, int n)
 {
 	int v = 0;

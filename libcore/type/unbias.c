@@ -1,10 +1,10 @@
 /* type/unbias.c - remove the bias of scales.
  *
- * Under the scale of least squared error, the values y of a block are smaller than the weights x:
+ * With the scale of least squared error, the values y of a block are smaller than the weights x:
  * the regression of y on x has the slope sum(w x y) / sum(w x x) = 1 - error / sum(w x x).  The
  * noise of a value is independent of its neighbours' and averages out in a product.  A slope below
  * 1 is common to all values: it makes each product smaller, and so the activations of a model.
- * Therefore the scales are divided by the slope; codes stay. */
+ * Therefore the scales are divided by the slope; codes are unchanged. */
 #include "type/search.h"
 #include "type/type.h"
 
@@ -21,7 +21,8 @@ static pair widen(const float *x)
 	return __builtin_convertvector(v, pair);
 }
 
-/* Return the slope of y on x; 1 if there is none, or if a scale would more than double. */
+/* Return the slope of the regression of y on x; 1 if it is undefined, or so small that a scale
+ * would more than double. */
 static double slope(const float *y, const float *x, const float *w, int n)
 {
 	pair xx[2] = { { 0 }, { 0 } }, xy[2] = { { 0 }, { 0 } };
@@ -52,9 +53,8 @@ static void rescale(const struct type *t, unsigned char *block, double by)
 }
 
 /* True if type_encode removes the bias.  IQ1_S restores only its norm, not the slope
- * (search_codebook.c): on texts that a model predicts well the slope 1 costs a quarter more, on
- * others it gains nothing.  From 4.5 bits on the slope is near 1, and removing the bias gains
- * nothing. */
+ * (search_codebook.c): the slope 1 raises the loss by a quarter on texts that a model predicts
+ * well, and gains nothing on others.  From 4.5 bits on the slope is near 1. */
 static int biased(const struct type *t)
 {
 	return !t->raised && t->info.block_bytes * 16 < 9 * t->info.block &&
