@@ -26,7 +26,7 @@ struct arch_rope {
 	int exact;               /* 1: the bounds of YaRN's ramp are not rounded */
 	int has_attn_factor; /* longrope: 1: read from the file; 0: computed from the contexts */
 	int64_t orig_ctx;
-	int has_divisors; /* 1: llama3 in config.json, which needs W_ROPE_FREQS */
+	int has_divisors; /* 1: W_ROPE_FREQS is required (llama3 in config.json) */
 };
 /* columns of a head: dk of Q and K, dv of V; n_rot of the dk rotate */
 struct arch_heads {
@@ -35,8 +35,7 @@ struct arch_heads {
 /* All values are checked and bounded: products of any two stay below 2^62. */
 struct arch_hparam {
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
-	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating,
-		expert_norm; /* 0: no experts */
+	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm; /* 0: dense */
 	int32_t n_shared_ff; /* FFN width of the shared expert; 0: none */
 	int32_t n_next;      /* MTP layers in the file after n_layers layers; not used */
 	int32_t n_dense;     /* leading layers without experts */
@@ -45,7 +44,7 @@ struct arch_hparam {
 	 * rotated columns. k_head and v_head are the columns of a head of K and V. kv_rank 0: no
 	 * MLA; q_rank 0: Q without LoRA */
 	int32_t kv_rank, q_rank, k_head, v_head;
-	float mla_norm_eps;      /* of the norms of the compressed Q and KV */
+	float mla_norm_eps;      /* eps of the norms of compressed Q and KV */
 	float act_limit;         /* limit of ACT_SWIGLU (MOE) */
 	float eps, expert_scale; /* expert_scale and the scales below: 0 means 1 */
 	float embd_scale, residual_scale, logit_scale, attn_scale;
@@ -79,12 +78,12 @@ struct arch_hparam {
 	int qk_norm_after_rope;   /* 1: RMSNorm of rotated heads of Q and K, without gains */
 	int weight_before_ffn;    /* 1: router weights multiply the inputs of experts */
 	int32_t experts_step;     /* n: every n-th layer has experts; 0: all have */
-	struct arch_rope rope[2]; /* [1]: of layers with a window, if n_ropes is 2 */
+	struct arch_rope rope[2]; /* [1]: for windowed layers, if n_ropes is 2 */
 	int32_t n_ropes;
 	int bidirectional; /* 1: an encoder; rows attend to later rows, too; windows are centred */
 	int centred;       /* 1: LayerNorm, 0: RMSNorm */
 	int head_gelu;     /* activation after W_HEAD: 1: GELU, 0: tanh */
-	int head_mean;     /* the head reads 1: the mean of all rows, 0: the first row */
+	int head_mean;     /* W_HEAD reads 1: the mean of all rows, 0: the first row */
 	int32_t first_position; /* row of W_POSITION in the file for position 0 */
 	/* rows of W_SEGMENT, W_RANK, W_DENSE_2, W_DENSE_3; 0: the model has no such tensor */
 	int32_t n_parts, n_ranks, n_dense_2, n_dense_3;

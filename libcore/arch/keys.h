@@ -24,7 +24,7 @@ enum { KEY_NAME = 128 };      /* bytes of a name */
 #define KEY_SCALAR UINT64_MAX /* as an index: the value must not be a list */
 enum key_kind { KEY_ABSENT, KEY_NUMBER, KEY_FLAG, KEY_TEXT };
 struct key_found {
-	enum key_kind kind; /* of the value, or of the elements of a list */
+	enum key_kind kind; /* kind of the value, or of the list's elements */
 	int list;           /* 1: the value is a list */
 	uint64_t n;         /* elements of the list; else 1 */
 };
@@ -33,7 +33,7 @@ struct key_found {
 struct key_seen {
 	enum arch_key key; /* ARCH_KEYS: not in key_list.h */
 	struct infer_str name;
-	int empty;         /* 1: null, or a list or object without members, which is ignored */
+	int empty;         /* 1: null, or an empty list or object: the key is ignored */
 	const void *value; /* for arch_keys_kind.show */
 };
 
@@ -43,8 +43,8 @@ struct arch;
 struct arch_keys {
 	const struct arch_keys_kind *kind;
 	const struct arch *arch;
-	const infer_file *file;    /* of arch_keys_gguf */
-	const struct json *config; /* of arch_keys_hf */
+	const infer_file *file;    /* set by arch_keys_gguf */
+	const struct json *config; /* set by arch_keys_hf */
 };
 struct arch_keys_kind {
 	/* Write the name that the key has in the checkpoint, for messages. */

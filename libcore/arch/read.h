@@ -65,7 +65,7 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
  * of 6, whose RoPE base is 10000. */
 arch_read arch_read_all_slide, arch_read_half_slide, arch_read_most_slide;
 arch_read arch_read_three_slide; /* a window in 3 of 4 layers */
-arch_read arch_read_encoder;     /* encoder with RMSNorm; with LayerNorm: */
+arch_read arch_read_encoder;     /* encoder with RMSNorm; the next: with LayerNorm */
 arch_read arch_read_centred_encoder;
 /* Refuse GLM files with vision, which have RoPE sections: they rotate halves. */
 arch_read arch_read_no_sections;

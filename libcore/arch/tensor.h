@@ -130,7 +130,7 @@ enum arch_need {
 	ARCH_Q_LORA,     /* MLA with LoRA of Q */
 	ARCH_OWN_KV,     /* layers that do not read K and V of another layer */
 	ARCH_OWN_V,      /* as OWN_KV, but optional in layers without a window */
-	ARCH_LAYER_EMBD, /* with per-layer embeddings */
+	ARCH_LAYER_EMBD, /* models with per-layer embeddings */
 	ARCH_NOT_FIRST   /* all layers but the first */
 };
 /* How a Hugging Face tensor is transformed into the GGUF tensor: rows of each matrix, or elements

@@ -16,7 +16,7 @@
  * the model.  Only load reads its bytes. */
 struct weight {
 	int type;              /* enum infer_type */
-	int n;                 /* 1, or experts */
+	int n;                 /* 1, or the number of experts */
 	int64_t ne[2];         /* ne[0] = k, ne[1] = rows; a vector has ne[1] = 1 */
 	size_t row_bytes;      /* bytes from one row to the next */
 	float scale;           /* factor of the product, usually 1 */

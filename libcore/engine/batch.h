@@ -13,19 +13,19 @@ enum row_constraint { ROW_GOES_ON, ROW_COMPLETE, ROW_BROKEN };
 /* One row of logits: the results to compute from it, and the results. */
 struct row_job {
 	struct request *r;
-	const float *logits, *hidden; /* NULL: not fetched */
+	const float *logits, *hidden; /* results of the row; NULL: not fetched */
 	float lse;                    /* ln sum exp of the logits */
 	int has_lse;                  /* lse is set: the device computed it */
 	/* [n_best] the largest logits and their tokens, if not all logits were fetched */
 	const int32_t *best_ids;
 	const float *best_logits;
 	int32_t n_best;
-	int32_t position; /* of the token that these logits predict */
+	int32_t position; /* position of the token that the logits predict */
 	int draws, pools; /* draw a token; add the state to an embedding; neither: score */
 	/* drawn, or scored; -1: none, because an earlier guess was wrong or the row pools */
 	int32_t token;
 	float logprob;
-	int constraint; /* enum row_constraint, after this token */
+	int constraint; /* enum row_constraint after this token */
 	size_t top_at;
 	int32_t n_top; /* alternatives: events.tops[top_at] and on */
 	infer_error err;
@@ -34,7 +34,7 @@ struct row_job {
 /* One step; its arrays are allocated at open. */
 struct step {
 	struct backend_step s;
-	int32_t *ids;             /* [max_rows] */
+	int32_t *ids;             /* [max_rows] token ids */
 	struct backend_run *runs; /* [max_seqs] */
 	int32_t *out;             /* [max_out] */
 	uint8_t *want;            /* [max_out] enum backend_want */

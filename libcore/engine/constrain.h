@@ -36,7 +36,7 @@ struct constraints {
 	struct shared_mask *masks;  /* most recently used first */
 	struct spelling *spellings; /* [SPELLINGS], by hash */
 	struct tok_run *run;
-	int32_t *ends, n_ends; /* tokens that end generation */
+	int32_t *ends, n_ends; /* EOG tokens */
 	int32_t *newlines, n_newlines;
 	struct mask_worker *mask_worker; /* computes masks while the model runs a step; or NULL */
 };
@@ -77,7 +77,7 @@ void grammar_state_accept(struct grammar_state *f, int32_t token);
  * compute always. Optional: grammar_state_allowed computes what is missing. */
 void grammar_state_look_up(struct grammar_state *f);
 void grammar_state_compute(struct grammar_state *f);
-int grammar_state_ready(const struct grammar_state *f); /* true if there is no mask to prepare */
+int grammar_state_ready(const struct grammar_state *f); /* true if no mask has to be prepared */
 /* Store the tokens that the grammar forces next in ids[0 .. cap); returns how many. */
 int32_t grammar_state_forced(const struct grammar_state *f, uint64_t *ids, int32_t cap);
 /* True if the text is complete and no token can follow. */

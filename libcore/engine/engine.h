@@ -62,7 +62,7 @@ struct events {
 	struct event_slot *slots;
 	struct infer_top *tops;
 	size_t n, cap, read, n_tops, cap_tops;
-	uint64_t step; /* steps computed, or tried */
+	uint64_t step; /* steps begun so far */
 	struct buf text;
 };
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
@@ -104,7 +104,7 @@ struct infer_engine {
 	/* running means: a decode-only step, a prompt row, copying a MiB of the cache */
 	int64_t decode_ns, row_ns, copy_ns;
 	uint64_t digest, prompts_done, prompts_all; /* prompt tokens before this step; in all */
-	struct infer_engine_stats now;              /* counted by the thread that steps */
+	struct infer_engine_stats now;              /* counters of the thread that steps */
 	/* of the last step. stopped: a new request cancelled it; held: a decoding request had no row */
 	int stopped, held;
 	atomic_int newcomer;     /* a request was submitted since this step began */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TEXT_BYTES = 512 }; /* reserved for each slot at first */
+enum { TEXT_BYTES = 512 }; /* bytes of text reserved per slot */
 
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err)
 {

@@ -30,7 +30,7 @@ struct grammar_state {
 	size_t matched;  /* leading bytes of free_until that the text ends with */
 	enum phase phase;
 	enum mask_position mask_at;
-	int complete; /* of `bits`: the text may end, and no token can follow */
+	int complete; /* at the position of `bits` the text ends: no token can follow */
 	int at_start; /* the last token is BOS, after which a leading space is not shown */
 	int32_t last;
 	int32_t forced[FORCED_TOKENS], n_forced, next_forced; /* pending from next_forced on */
@@ -414,7 +414,7 @@ void grammar_state_accept(struct grammar_state *f, int32_t token)
 		return;
 	if (advance_state(f, token, &err))
 		f->err = err;
-	if (was_free && f->phase == FREE && f->matched == matched) /* the mask is the same */
+	if (was_free && f->phase == FREE && f->matched == matched) /* same mask */
 		f->mask_at = MASK_HERE;
 }
 

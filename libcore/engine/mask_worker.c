@@ -4,7 +4,7 @@
 #include "base/pool.h"
 
 struct mask_worker {
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t wake, idle;
 	void (*fn)(void *user, int32_t i);
 	void *user;

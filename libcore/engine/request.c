@@ -91,7 +91,7 @@ static int check_fits(const infer_engine *e, const struct infer_request *r, infe
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
 
-	char wider[64] = ""; /* suggested up to the model's trained context */
+	char wider[64] = ""; /* suggestion, if the model's trained context suffices */
 
 	if (e->model->h.bidirectional && want > (size_t)e->chunk)
 		return err_set(

@@ -16,9 +16,9 @@ struct stop {
 	int32_t n, longest;
 	char *held;
 	int32_t n_held; /* bytes in held [longest] */
-	int over;       /* a stop string is complete: no more output */
+	int over;       /* 1: a stop string is complete: no more output */
 	int32_t met;    /* index of the complete stop string; -1: none */
-	int keep;       /* output the stop string too */
+	int keep;       /* 1: output the stop string too */
 	/* min_tokens: until the answer has `least` tokens, stop strings are ignored, and only tokens that
 	 * do not end the answer may be drawn: `others`, [2][(n_vocab + 63) / 64] bits, the second row
 	 * scratch of stop_others. NULL if least is 0 */

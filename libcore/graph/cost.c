@@ -59,7 +59,7 @@ static void cost_attn(struct graph_cost *c, const struct cost_in *in)
 	double seen = (double)(n->attn.window
 	                               ? num_min((int64_t)n->attn.window + n->attn.later, load->ctx)
 	                               : load->ctx);
-	int mla = in->g->nodes[n->src[1]].kv_put.mla; /* V is a part of K */
+	int mla = in->g->nodes[n->src[1]].kv_put.mla; /* 1: V is a part of K */
 
 	c->kv_bytes = in->rows * seen * n->attn.kv_heads *
 	              (n->attn.dk * load->k_bytes + (mla ? 0 : n->attn.dv) * load->v_bytes);

@@ -95,10 +95,10 @@ int graph_check(const struct graph *g, int n_weights, infer_error *err)
 			               graph_op_name(n->op), why);
 		sends |= n->op == GRAPH_SEND;
 	}
-	if (g->output < 0 && sends) /* not the last part of a split graph */
+	if (g->output < 0 && sends) /* a part of a split graph, not the last */
 		return INFER_OK;
 	if (g->output < 0 && g->hidden >= 0 && g->hidden < g->n &&
-	    g->nodes[g->hidden].rows == GRAPH_OUT) /* an encoder */
+	    g->nodes[g->hidden].rows == GRAPH_OUT) /* an encoder: no logits */
 		return INFER_OK;
 	if (g->output < 0 || g->output >= g->n || g->nodes[g->output].rows != GRAPH_OUT)
 		return err_set(err, INFER_EINVAL, "the output must be a node of the output rows");

@@ -10,9 +10,9 @@
 /* State of a split. */
 struct splitter {
 	const struct graph *g;
-	const int32_t *first; /* [n] */
+	const int32_t *first; /* [n] first node of each part */
 	int n, n_weights;
-	int32_t *edge;   /* [g->n] edge over which a value is sent; -1: none */
+	int32_t *edge;   /* [g->n] edge that sends the value of a node; -1: none */
 	int32_t *local;  /* [g->n] index of a node in the part being made; -1: not in it */
 	int32_t *weight; /* [n_weights] index of a weight in the part being made; -1: not in it */
 };

@@ -35,13 +35,13 @@ struct device {
 	uint64_t budget, used;
 	uint64_t evictable; /* part of used whose only owner is the tree */
 	int first_group, n_groups;
-	uint64_t page_bytes; /* one page of each of its groups */
+	uint64_t page_bytes; /* bytes of one page of each of its groups */
 	struct backend_kv view;
 };
 
 struct group {
 	enum kv_kind kind;
-	int window; /* positions, for KV_WINDOW */
+	int window; /* KV_WINDOW: positions */
 	uint64_t page_bytes;
 	struct device *device;
 	const struct backend_kind *backend;
@@ -70,7 +70,7 @@ struct node {
 	uint32_t children;
 	struct link sibling;      /* nodes with the same parent and first key, newest first */
 	int32_t n_keys;           /* positions of a page, or fewer for a partial leaf */
-	uint32_t page[KV_GROUPS]; /* NONE: evicted by a window, or a state that was not saved */
+	uint32_t page[KV_GROUPS]; /* NONE: released by a window, or a state not saved */
 };
 
 struct kv_seq {
@@ -98,7 +98,7 @@ struct kv {
 	uint32_t flags;
 	uint64_t now, evicted, pages_used, pages_tree; /* now: counts operations, the LRU clock */
 	struct node *nodes;
-	uint64_t *keys; /* [node][page] */
+	uint64_t *keys; /* [node][page] keys of the positions of a node */
 	uint32_t node_capacity, nodes_touched, node_free, n_nodes;
 	struct list idle_nodes;
 	/* Hash tables; entries are node + 1, 0 if empty. buckets: nodes of whole pages, by all keys;

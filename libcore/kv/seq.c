@@ -189,9 +189,7 @@ int32_t kv_seq_adopt(struct kv *kv, struct kv_seq *s, const uint64_t *ids, size_
 	m = match_prefix(kv, s->root, ids, most);
 	if (m.len <= had)
 		return 0;
-	release_path(
-		kv,
-		s); /* its pages become evictable, but none is evicted before the next allocation */
+	release_path(kv, s); /* its pages become evictable; eviction happens only in allocations */
 	init_from_match(kv, s, &m);
 	return s->len - had;
 }
@@ -457,7 +455,7 @@ static void share_partial_page(struct kv *kv, struct kv_seq *s, const uint64_t *
 
 	if (kv_cacheable_len(kv, s->len) != s->len || n < 1 || n >= kv->page)
 		return;
-	for (int g = 0; g < kv->n_groups; g++) /* still shared: s has written nothing to it */
+	for (int g = 0; g < kv->n_groups; g++) /* pages still shared: s has not written */
 		if (kv->groups[g].pages[s->table[g][s->n_tree]].node != NONE)
 			return;
 	node = find_partial_leaf(kv, s, ids + from, n);

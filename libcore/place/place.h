@@ -16,7 +16,7 @@ struct place_ask {
 	int n_devices; /* the first also gets the embedding, the last the remaining layers and the output */
 	struct place_device {
 		struct backend_device on;
-		uint64_t memory_bytes; /* available on it */
+		uint64_t memory_bytes; /* free on the device */
 		int layers;            /* unused for the last device; only the first may have 0 */
 		int host_experts;      /* 1: the host computes the experts of its layers */
 	} devices[KV_DEVICES];
@@ -32,7 +32,7 @@ struct place_part {
 };
 struct place_plan {
 	int32_t ctx;
-	uint64_t kv_bytes;                   /* of all parts */
+	uint64_t kv_bytes;                   /* cache budget of all parts */
 	struct place_part parts[KV_DEVICES]; /* one per device, in order of the layers */
 	int n_parts;
 	struct kv_group groups[KV_GROUPS];

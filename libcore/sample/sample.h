@@ -27,7 +27,7 @@ struct sampler_history {
 	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;         /* scratch of DRY, [cap] */
 	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
-	uint8_t *breaks;    /* [n_vocab] 1: this token alone is a DRY breaker */
+	uint8_t *breaks;    /* [n_vocab] 1: the token is a DRY breaker by itself */
 	int long_breakers;  /* 1: some breaker has several tokens */
 	int32_t *count; /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
 	int keep;       /* HISTORY_ bits of the arrays in use: ids, z, mu */
@@ -36,12 +36,12 @@ struct sampler_history {
 enum { HISTORY_IDS = 1, HISTORY_Z = 2, HISTORY_MU = 4 };
 
 struct infer_sampler {
-	struct infer_sample_opts o; /* resolved */
+	struct infer_sample_opts o; /* after infer_sample_resolve */
 	int32_t n_vocab;
-	struct cands c; /* storage for n_vocab */
+	struct cands c; /* storage for n_vocab candidates */
 	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
 	struct sampler_history h;
-	uint64_t position; /* of the current draw */
+	uint64_t position; /* position of the current draw */
 	float drawn_p;     /* probability of the last drawn token */
 	double mu;         /* mirostat: surprise limit, bits */
 };

@@ -119,7 +119,7 @@ static void copy_values(const struct wave *w, const struct backend_cache *c, con
 	}
 }
 
-/* The share of a block that one task computes. */
+/* The part of a block that one task computes. */
 struct share {
 	int kv, head, heads, split; /* KV head, its first query head, query heads, split */
 };

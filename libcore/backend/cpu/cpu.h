@@ -26,7 +26,7 @@ struct backend_weights {
 enum cpu_step_kind { CPU_ROWS, CPU_MM, CPU_ATTN, CPU_MOE, CPU_STATE, CPU_HEADS };
 struct cpu_step {
 	uint8_t kind, rows;  /* enum cpu_step_kind, graph_rows */
-	int32_t first, n;    /* nodes */
+	int32_t first, n;    /* nodes [first, first + n) */
 	int32_t act, n_acts; /* CPU_ROWS: cpu_acts that the chain writes after its nodes */
 	int64_t work;        /* CPU_ROWS: floats computed for a row */
 };
@@ -52,7 +52,7 @@ struct cpu_job {
 	float *y;
 	size_t ldy;
 	const float *bias;    /* [n] or NULL */
-	float mul, cap;       /* 1, 0: none */
+	float mul, cap;       /* mul 1, cap 0: none */
 	int block;            /* weight rows of an item */
 	int parts, part_rows; /* parts of the rows of x, and rows of a part */
 	int tiled, transposed;
@@ -71,8 +71,8 @@ struct cpu_block {
 
 /* The pairs (row, chosen expert) of a step, sorted by expert; allocated for the most rows. */
 struct cpu_moe {
-	int32_t *count;                         /* [experts + 1] first pair of each expert */
-	int32_t *row, *slot;                    /* [pairs] row of a pair; pair of [row][rank] */
+	int32_t *count;                         /* [experts + 1] first pair of an expert */
+	int32_t *row, *slot;                    /* [pair] row; [row][rank] pair */
 	void *in[KERN_FORMS], *mid[KERN_FORMS]; /* rows for gate and up; rows for down */
 	float *gate, *up, *out;                 /* [pairs][ff] twice, [pairs][cols] */
 };
@@ -85,7 +85,7 @@ struct backend_plan {
 	int n_steps;
 	struct cpu_act *acts;
 	int n_acts;
-	int32_t *stage; /* [nodes] step that runs a node */
+	int32_t *stage; /* [nodes] index of the step that runs it */
 	size_t *offset; /* [nodes] offset of its value in `values` */
 	struct backend_checked checked;
 	struct cpu_job *jobs;
@@ -101,7 +101,7 @@ struct backend_plan {
 	float *part_m, *part_l,
 		*part_o; /* partial attention: [slots][heads] twice, [slots][heads * dv] */
 	int64_t slots;
-	struct cpu_block *blocks; /* [rows] */
+	struct cpu_block *blocks; /* [rows] blocks of a wave */
 	struct cpu_moe moe;
 	struct ahead *ahead;          /* prefetches weights during the first step, or NULL */
 	void *heads;                  /* HEAD_MM: converted rows, if the form is not f32 */

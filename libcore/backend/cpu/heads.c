@@ -11,7 +11,7 @@ struct heads {
 	const float *x;
 	float *y;
 	int heads, rows, in, out; /* in, out: columns of a head */
-	struct kern_act act;      /* [head][row], unless the product reads f32 in place */
+	struct kern_act act;      /* [head][row] converted rows; unused for f32 */
 };
 
 /* Convert the heads of a row to the form that the product reads, and copy their remaining

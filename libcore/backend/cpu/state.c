@@ -18,7 +18,7 @@
 enum {
 	CHANNELS = 64,   /* channels of a task of CONV1D */
 	ROWS = 64,       /* rows whose gates are computed at a time */
-	SMALL = 16 << 10 /* floats of state below which one thread is faster */
+	SMALL = 16 << 10 /* floats of states below which one thread is faster */
 };
 
 size_t cpu_state_scratch(const struct graph_node *n)
@@ -35,7 +35,7 @@ struct state {
 	const struct graph_node *n;
 	float *y;
 	int layer, at;
-	int blocks, parts; /* GATED_DELTA: column blocks of a head; tasks that share them */
+	int blocks, parts; /* GATED_DELTA: column blocks of a head, tasks of a head */
 };
 
 /* Return the state of the layer in the page of position pos; NULL: the page does not exist. */
@@ -71,7 +71,7 @@ static float *next_state(const struct state *s, const struct backend_run *run, i
 struct channels {
 	const struct state *s;
 	const struct backend_run *run;
-	const float *x, *old; /* x: the run's first row */
+	const float *x, *old; /* x: first row of the run; old: rows in the state */
 	int n;
 };
 

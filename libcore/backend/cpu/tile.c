@@ -79,8 +79,7 @@ static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs
 		int64_t rows = num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes,
 		                       CPU_ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, KERN_ITEM_ROWS));
-		if (j->n / j->block <
-		    want) /* a small matrix: even shares, rounded up to KERN_ITEM_ROWS */
+		if (j->n / j->block < want) /* small: even shares */
 			j->block = (int)num_min(
 				j->block,
 				(int64_t)num_round_up(
