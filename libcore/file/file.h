@@ -16,8 +16,7 @@ struct file_shard {
 
 /* A key and its value in GGUF's packing, which every format produces: numbers little-endian and
  * unaligned; a string is its length, u64, and its bytes; array elements have no header.
- * mark: offsets of the strings FILE_MARK, 2 * FILE_MARK ... of an array; NULL: iterate from the
- * start. */
+ * mark: offsets of the strings FILE_MARK, 2 * FILE_MARK ... of an array; NULL: none. */
 enum { FILE_MARK = 64 };
 struct file_value {
 	struct infer_meta meta; /* first: can be cast to its file_value */
@@ -33,8 +32,8 @@ struct file_meta {
 	struct map map; /* key -> index */
 };
 
-/* The ids of infer_file_id and infer_file_is, computed by the first call: the only part of an open
- * file that changes. */
+/* The ids of infer_file_id and infer_file_is, computed by the first call.  Nothing else in an open
+ * file changes. */
 struct file_ids {
 	_Atomic int state; /* enum state of id.c; 0: not computed */
 	char id[65], older[65];

@@ -135,8 +135,7 @@ static int read_header(struct reader *r, uint32_t *version, uint64_t *n_tensors,
 	return INFER_OK;
 }
 
-/* Check the strings of a value from r->pos on, and record the offset of every FILE_MARK-th one
- * after the first. */
+/* Check the strings of a value from r->pos on, and record every FILE_MARK-th offset in v->mark. */
 static int read_strings(struct reader *r, struct file_value *v)
 {
 	size_t from = r->pos, n = 0, cap = 0;
@@ -355,8 +354,7 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
-/* Check the offset of a tensor: tensors are padded and in the order of the table, so they do not
- * overlap. */
+/* Check the offset of a tensor: padded, in the order of the table, without overlap. */
 static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, size_t data,
                         uint64_t *want, uint64_t alignment)
 {

@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "file/file.h"
 
-/* Check all of shard `shard` and append its tensors to f, its metadata to *meta (initialised by the
- * caller). */
+/* Check all of shard `shard` and append its tensors to f, its metadata to *meta, which the caller
+ * has initialised. */
 int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
               infer_error *err);
 

@@ -40,8 +40,8 @@ void gguf_write_copy(struct gguf_write *w, const struct infer_meta *m);
 /* Set the alignment, and add its key; 32 if it is not called. */
 void gguf_write_alignment(struct gguf_write *w, uint32_t alignment);
 
-/* Add a tensor, in the order of the file.  INFER_EINVAL: a name of 64 bytes or more, or rows that
- * are not whole blocks. */
+/* Add a tensor, in the order of the file.  INFER_EINVAL: the name has 64 bytes or more, or a row is
+ * not whole blocks. */
 int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
                       const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err);
 
@@ -49,8 +49,7 @@ int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_di
  * Borrowed until gguf_write_free. */
 void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f);
 
-/* Treat the path as a temporary name: a file or link of this name is replaced, and its permissions
- * are not kept. */
+/* Treat the path as a temporary name: a file or link of this name is replaced, permissions too. */
 void gguf_write_temporary(struct gguf_write *w);
 
 /* Return the bytes of the tensors so far, with padding: the offset of the next one's data. */

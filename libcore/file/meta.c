@@ -1,5 +1,4 @@
-/* file/meta.c - typed access to metadata: integers of any width and sign, as long as the value
- * fits. */
+/* file/meta.c - typed access to metadata: integers of any width, if the value fits. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"

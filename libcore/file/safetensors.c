@@ -123,8 +123,8 @@ static size_t object_end(const struct reader *r, size_t pos)
 	return 0;
 }
 
-/* Parse the bytes from r->pos to `end`, at most `max`, as one JSON value in r->brief; r->pos is
- * then `end`. */
+/* Parse the bytes from r->pos to `end`, at most `max`, as one JSON value in r->brief.  Sets r->pos
+ * to `end`. */
 static int read_value(struct reader *r, size_t end, size_t max, const struct json **v)
 {
 	infer_error why = { 0 };

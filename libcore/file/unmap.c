@@ -20,8 +20,7 @@ static void drop_part(void *user, int64_t i, int worker)
 	madvise((void *)(p->at + from), left < PART ? left : PART, MADV_DONTNEED);
 }
 
-/* Unmapping takes about 40 ns for each page in memory, so all cores share the work if there may be
- * many pages. */
+/* Unmapping takes about 40 ns for each page in memory, so all cores unmap a file of many pages. */
 static void drop_pages(const struct os_file *f)
 {
 	struct parts parts = { f->at, f->bytes };

@@ -40,8 +40,7 @@ int spm_with_spaces(struct hf_dir *d, struct spm_piece *x, infer_error *err)
 	return INFER_OK;
 }
 
-/* Replace token `id` by an added one.  Ignores ids outside the vocabulary: they have no row in the
- * embedding table. */
+/* Replace token `id` by an added one.  Ignores ids without a row in the embedding table. */
 static void put_added(struct spm *s, int64_t id, struct spm_piece x)
 {
 	if (id >= s->n)
@@ -86,8 +85,8 @@ static int64_t parse_token_id(const struct json *v)
 	return id;
 }
 
-/* The keys tokenizer.infer.added.*: ids, flags and texts of tokens that strip white space next to
- * them. */
+/* The keys tokenizer.infer.added.*: ids, flags and texts of tokens that strip adjacent white
+ * space. */
 struct edges {
 	struct buf ids, flags, texts;
 	uint64_t n;
@@ -179,8 +178,7 @@ static int put_edges(struct hf_dir *d, const struct edges *e, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read added_tokens_decoder of tokenizer_config.json: {"id": {"content": text, "special": bool,
- * ...}}. */
+/* Read added_tokens_decoder of tokenizer_config.json: {"id": {"content": text, ...}}. */
 static int add_decoded(struct hf_dir *d, struct spm *s, struct edges *e, infer_error *err)
 {
 	const struct json *all = json_get(d->tokenizer_config, "added_tokens_decoder");

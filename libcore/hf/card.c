@@ -30,8 +30,7 @@ static int equals_text(struct infer_str s, const char *text)
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
 
-/* Return a plain or quoted scalar on one line, without its comment; empty if s is not such a
- * scalar. */
+/* Return a plain or quoted scalar on one line, without its comment; empty for other values. */
 static struct infer_str parse_scalar(struct infer_str s)
 {
 	static const struct infer_str none = { "", 0 };

@@ -237,8 +237,7 @@ static int is_harmless(const struct json *v)
 	return 0;
 }
 
-/* Fail for a member next to text_config that may change the text model and is not in
- * text_config. */
+/* Fail for a top-level member that may change the text model but is not in text_config. */
 static int check_sibling_members(struct hf_dir *d, const struct json *text, infer_error *err)
 {
 	json_each(v, d->config) {

@@ -69,8 +69,7 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
 }
 
 /* Replace the literal Infinity, which Python writes but JSON lacks, by {"__float__":"Infinity"} as
- * newer versions of transformers do, in a copy in d->brief.  Sets *at and *n to the copy if there
- * is one. */
+ * newer versions of transformers do, in a copy in d->brief.  Sets *at and *n to it. */
 static int replace_infinity(struct hf_dir *d, const char **at, size_t *n, infer_error *err)
 {
 	static const char word[] = "Infinity", before[] = "{\"__float__\":\"", after[] = "\"}";
@@ -231,8 +230,7 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read the text files.  Do not change their order: it is that of the shards, and the model's id
- * depends on it. */
+/* Read the text files.  Their order must not change: the model's id depends on it. */
 static int read_texts(struct hf_dir *d, infer_error *err)
 {
 	struct hf_text config, generation, tokenizer_config;
@@ -378,8 +376,7 @@ static int open_hf(struct infer_file *f, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
 	f->own = d;
 	for (size_t n = strlen(f->path); n > 1 && f->path[n - 1] == '/'; n--)
-		f->path[n - 1] = '\0'; /* the last component of the path is the model's name in
-		                        * records */
+		f->path[n - 1] = '\0'; /* records name the model by the last component */
 	d->f = f;
 	d->path = f->path;
 	arena_init(&d->arena, MEM_FILE);

@@ -157,8 +157,7 @@ static const char *name_in_path(char *path)
 	return last + 1;
 }
 
-/* Append the title of _name_or_path if that is a name and not a path, else of the directory's
- * name. */
+/* Append the title of _name_or_path if it is not a path, else of the directory's name. */
 static void find_name(struct hf_dir *d, struct buf *b)
 {
 	const struct json *v = json_get(d->config, "_name_or_path");
@@ -182,8 +181,7 @@ static void find_name(struct hf_dir *d, struct buf *b)
 		put_title(b, s, n);
 }
 
-/* Write general.name and general.license from the model card.  Without a card, the name is that of the
- * directory. */
+/* Write general.name, by default the directory's, and general.license from the model card. */
 static int put_card(struct hf_dir *d, infer_error *err)
 {
 	struct hf_text card;

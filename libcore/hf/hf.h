@@ -46,8 +46,7 @@ struct hf_quant {
 
 enum { HF_DENSE = 2 };
 
-/* A directory that is being opened.  Members are valid until it is closed, except those in
- * `brief`. */
+/* A directory that is being opened.  Members are valid until it is closed, but see `brief`. */
 struct hf_dir {
 	struct infer_file *f; /* shards: the text files, then the safetensors files */
 	const char *path;
@@ -111,8 +110,7 @@ int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
  * and what to do.
  * INFER_EUNSUP */
 int hf_refuse_other(struct hf_dir *d, infer_error *err); /* call it before config.json is read */
-/* Fail for a quantisation method without a row in packing_list.h; q->method NULL: unknown
- * method. */
+/* Fail for a quantisation method without a row in packing_list.h; q->method NULL: unknown. */
 int hf_refuse_method(const struct hf_dir *d, const struct hf_quant *q, infer_error *err);
 /* shards.c: map the safetensors files and read their tables into d->raw.
  * INFER_EFORMAT: the index contradicts the files; INFER_EIO: a file in the index is missing */
@@ -122,8 +120,8 @@ int hf_shards(struct hf_dir *d, infer_error *err);
  * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT; INFER_ENOMEM */
 int hf_keys(struct hf_dir *d, infer_error *err);
 /* tensors.c: add every tensor of the architecture to d->f.  Copies are in d->copies.
- * INFER_EFORMAT: a tensor is missing, or has a wrong shape or type; INFER_EUNSUP: a tensor is not
- * used; INFER_ENOMEM */
+ * INFER_EFORMAT: a tensor is missing, or has a wrong shape or type; INFER_EUNSUP: one is not used;
+ * INFER_ENOMEM */
 int hf_tensors(struct hf_dir *d, infer_error *err);
 /* dense.c: read a dense layer of sentence-transformers from its folder.  hf_keys calls it in
  * the order of modules.json, after d->arch is set; hf_tensors adds the tensor.
@@ -151,8 +149,7 @@ int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err)
  * and sampling defaults.  Call it after the vocabulary.
  * INFER_EFORMAT; INFER_EUNSUP; INFER_ENOMEM */
 int hf_special(struct hf_dir *d, infer_error *err);
-/* card.c: read the first 64 KiB of README.md into d->brief.  card->at is NULL if it cannot be
- * read. */
+/* card.c: read the first 64 KiB of README.md into d->brief.  card->at NULL: unreadable. */
 void hf_card_read(struct hf_dir *d, struct hf_text *card);
 /* Append the value of a key of the model card to `out`: a scalar on one line, or the elements of a
  * list with commas between.  Appends nothing if there is no such value. */

@@ -322,8 +322,7 @@ static void put_norm(struct hf_out *o)
 
 static void put_causal(struct hf_out *o) { hf_put_bool(o, K_CAUSAL, 0); }
 
-/* Write the labels of a classification head in the order of their numbers.  A list of the two default labels is left
- * out. */
+/* Write the labels of a classification head by number, unless they are the two default labels. */
 static void put_labels(struct hf_out *o)
 {
 	const struct json *all = config_member(o, "id2label");

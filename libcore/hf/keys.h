@@ -1,5 +1,5 @@
-/* hf/keys.h (private) - convert config.json to keys: shared by keys.c, keys_check.c, classes.c,
- * rope.c and pooling.c. */
+/* hf/keys.h (private) - convert config.json to keys, for keys.c, keys_check.c, classes.c, rope.c
+ * and pooling.c. */
 #ifndef HF_KEYS_H
 #define HF_KEYS_H
 #include "hf/hf.h"

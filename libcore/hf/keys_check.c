@@ -103,8 +103,7 @@ static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 	return p->scaling == SCALING_NONE && p->factor == 1 ? SCALING_LINEAR : p->scaling;
 }
 
-/* Return the member of config.json that makes RoPE p in `got` and o->h differ; NULL: no
- * difference. */
+/* Return the member of config.json that makes rope[i] of `got` and o->h differ; NULL: none. */
 static const char *rope_differs(const struct hf_out *o, const struct arch_hparam *got, int i)
 {
 	const struct arch_rope *p = &o->h.rope[i], *q = &got->rope[i];

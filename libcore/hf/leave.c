@@ -91,8 +91,7 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 	return name;
 }
 
-/* Parse the expert number at the beginning of s.  Sets *rest to the text after it.  Returns -1 if
- * there is none. */
+/* Return the expert number at the beginning of s and set *rest to the text after it; -1: none. */
 static int parse_expert(struct infer_str s, struct infer_str *rest)
 {
 	int n = 0;

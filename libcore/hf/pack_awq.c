@@ -302,8 +302,7 @@ static int set_gemm(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 	return pack_sizes_find(d, &c->sizes, p, s, g, err);
 }
 
-/* Set the sizes of version gemv.  Shapes are padded, so the number of groups is computed from
- * group_size. */
+/* Set the sizes of version gemv.  Shapes are padded: compute the groups from group_size. */
 static int set_gemv(struct hf_dir *d, struct hf_packed *p, const struct awq_config *c,
                     struct pack_int *g, infer_error *err)
 {

@@ -16,8 +16,7 @@ struct ct_scheme {
 	int by_order;       /* actorder "group": the group of each column is in weight_g_idx */
 	int64_t high, wide; /* rows and columns of a block; CT_GROUP: 1 and group_size */
 };
-/* An entry of "targets" or "ignore": the name of a module or class, or a pattern for the beginning
- * of a module's name. */
+/* An entry of "targets" or "ignore": name of a module or class, or pattern for a name's start. */
 struct ct_target {
 	struct infer_str name;
 	const void *re; /* pcre2_code; NULL: not a pattern */

@@ -175,8 +175,7 @@ static int count_groups(const struct hf_dir *d, const struct hf_packed *p, const
 	return INFER_OK;
 }
 
-/* Set p->order: the columns sorted by group.  A weight_g_idx of -1 means that the columns are in
- * order. */
+/* Set p->order: the columns sorted by group.  weight_g_idx -1: columns are in order. */
 static int open_order(struct hf_dir *d, struct hf_packed *p, struct hf_ints *w, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[ORDER];

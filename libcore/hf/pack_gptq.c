@@ -312,8 +312,7 @@ static int is_in_order(const struct hf_packed *p, const struct pack_int *g)
 	return 1;
 }
 
-/* Sort the inputs by group.  next: [groups + 1] start of each group in `order`, replaced by its
- * end. */
+/* Sort the inputs by group.  next: [groups + 1] start of each group, replaced by its end. */
 static int sort_inputs(const struct hf_dir *d, const struct hf_packed *p, const struct pack_int *g,
                        int32_t *order, int64_t *next, infer_error *err)
 {

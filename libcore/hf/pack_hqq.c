@@ -65,8 +65,7 @@ static int check_settings(struct hf_dir *d, const struct json *q, infer_error *e
 	return HF_CHECK_MEMBERS(d, weights, params, err);
 }
 
-/* Read "quant_config": the settings of all modules, or an object with those of each kind of
- * module. */
+/* Read "quant_config": settings of all modules, or an object of settings by kind of module. */
 static int config_hqq(struct hf_dir *d, const struct json *q, const void **own, infer_error *err)
 {
 	const struct json *all = json_get(q, "quant_config");

@@ -1,4 +1,4 @@
-/* hf/pack_int.c - repack integer codes with scales and zero points, in tiles of 32 inputs x 16
+/* hf/pack_int.c - repack integer codes with scales and zero points, by tiles of 32 inputs x 16
  * outputs. */
 #include "hf/pack_int.h"
 #include "base/err.h"
@@ -42,8 +42,7 @@ static float scale_of(const struct pack_int *g, int64_t group, int64_t out)
 
 /* --- the type */
 
-/* True if sums of products of s with numbers of `bits` bits are exact in binary32, without overflow
- * or underflow. */
+/* True if sums of products of s with numbers of `bits` bits are exact in binary32. */
 static int has_few_bits(float s, int bits)
 {
 	return !(num_bits(s) & ((1u << bits) - 1)) &&

@@ -50,8 +50,7 @@ int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_er
 void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
                    unsigned char *to);
 
-/* Pairs of bits and group size in a quantisation config: the general pair, and those of
- * overrides. */
+/* Pairs of bits and group size of a quantisation config and its overrides. */
 enum { PACK_SIZES = 16 };
 struct pack_sizes {
 	int n;

@@ -69,8 +69,7 @@ static int check_sizes(struct hf_dir *d, const struct json *q, infer_error *err)
 	return INFER_OK;
 }
 
-/* Check the members of one module: {"group_size": 64, "bits": 8}, or false if it is not
- * quantised. */
+/* Check the members of one module: {"group_size": 64, "bits": 8}; false: not quantised. */
 static int check_module(struct hf_dir *d, const struct json *v, infer_error *err)
 {
 	char name[FILE_QUOTE];

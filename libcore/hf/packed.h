@@ -9,8 +9,7 @@
  *
  * hf_packed_gather replaces these tensors in d->raw by one tensor "MODULE.weight" of shape [out,
  * in] (experts: [n, out, in]) and dtype ST_PACKED.  tensors.c finds it by name like any other.
- * Tensors of d->raw that are not quantised (norms, embeddings, modules that the config excludes)
- * stay as they are. */
+ * Other tensors of d->raw (norms, embeddings, modules that the config excludes) are unchanged. */
 #ifndef HF_PACKED_H
 #define HF_PACKED_H
 #include "hf/hf.h"
@@ -35,7 +34,7 @@ struct hf_packed {
 	/* for infer-inspect.  group: inputs per scale; 0: one scale per row, -1: one per tensor */
 	int bits, group, has_zeros;
 	/* act-order: [cols] column i of the repacked matrix is column order[i] of the layer.  NULL:
-	 * order[i] = i */
+	 * in order */
 	const int32_t *order;
 };
 
@@ -43,15 +42,14 @@ struct hf_packed {
 struct packing {
 	const char *name;       /* "GPTQ", for messages */
 	const char *methods[4]; /* values of quant_method that it reads; NULL ends the list */
-	/* True if this row reads configuration q, whose quant_method is in `methods`.  NULL:
-	 * always */
+	/* True if this row reads q, whose quant_method is in `methods`.  NULL: always */
 	int (*takes)(const struct json *q);
 	/* Names of the stored tensors after "MODULE.": "qweight", "qzeros".  A module with the
 	 * first one is quantised.  NULL ends the list.  A name that begins with "_", or "", follows
 	 * MODULE directly, and then the new tensor is called MODULE, not MODULE.weight. */
 	const char *parts[PACKED_PARTS];
-	/* Tensors that are skipped, by their names after the last ".": "input_scale".  NULL ends
-	 * the list. */
+	/* Tensors to skip, by their names after the last ".": "input_scale".  NULL ends the
+	 * list. */
 	const char *unused[PACKED_UNUSED];
 	/* Check every member of the quantisation config q (of hf_quant_config.json: the whole
 	 * file).  *own: data for open, in d->arena.

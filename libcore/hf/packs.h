@@ -41,8 +41,7 @@ struct hf_int_traits {
 /* Return the enum infer_type with the smallest blocks that represents the matrix exactly, or -1:
  * Q4_0 or Q8_0, else Q4_F or Q8_F. */
 int hf_int_type(const struct hf_int_traits *t);
-/* Return hf_packed.general for `type`: Q4_F or Q8_F if it represents every matrix with these
- * traits, else 0. */
+/* Return hf_packed.general for `type`: Q4_F or Q8_F if exact for these traits, else 0. */
 int hf_int_general(const struct hf_int_traits *t, int type);
 
 /* E4M3 codes [rows, cols] with scales. */

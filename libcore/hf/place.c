@@ -1,5 +1,4 @@
-/* hf/place.c - add the tensors of a checkpoint to the file: pointers into the mapping if possible, else
- * copies. */
+/* hf/place.c - add the tensors of a checkpoint to the file: mapped if possible, else copies. */
 #include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
@@ -161,8 +160,7 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	return add_order(k, h, err);
 }
 
-/* Add the tensors made from config.json.  They precede the others, as in files of the public
- * converter. */
+/* Add the tensors made from config.json.  They come first, as in the converter's files. */
 static int add_made(struct hf_making *k, infer_error *err)
 {
 	struct hf_dir *d = k->d;

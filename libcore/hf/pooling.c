@@ -56,8 +56,7 @@ static int find_pooling_mode(const struct hf_dir *d, const struct json *config, 
 	return *way ? INFER_OK : fail_pooling(d, file, err);
 }
 
-/* Return the path of a file in the folder of a module, in d->arena because the shard refers to
- * it. */
+/* Return the path of a file in the folder of a module, in d->arena: the shard refers to it. */
 static const char *module_file(struct hf_dir *d, const struct json *path)
 {
 	char name[256];

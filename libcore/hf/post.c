@@ -13,8 +13,7 @@ static int is_named(const struct json *v)
 	return v && !json_is_null(v) && (!json_is_string(v) || v->n);
 }
 
-/* True if both are equal strings.  An object with that string as "content" is not equal, as in the
- * public converter. */
+/* True if both are equal strings.  As in the converter, an object with "content" is not equal. */
 static int same_text(const struct json *a, const struct json *b)
 {
 	return json_is_string(a) && json_is_string(b) && a->n == b->n && !memcmp(a->s, b->s, a->n);
@@ -46,8 +45,7 @@ static void read_first(struct special *s, const struct json *first)
 	s->add[SPECIAL_BOS] = same_text(first, *bos) || same_text(first, *cls) ? ADD_YES : ADD_NO;
 }
 
-/* Read the last token.  If tokenizer_config.json names another end token, the last token ends a
- * turn or a message. */
+/* Read the last token.  If tokenizer_config.json names another end token, this one ends a turn. */
 static void read_last(struct special *s, const struct json *last)
 {
 	const struct json **eos = &s->text[SPECIAL_EOS];

@@ -42,8 +42,7 @@ size_t hf_rows_row_bytes(const struct hf_rows *h) { return type_row_bytes(h->typ
 
 /* --- values */
 
-/* Decode E4M3: S EEEE MMM, bias 7; all ones is NaN, no infinities.  Micikevicius+ 2022,
- * arXiv:2209.05433 */
+/* Decode E4M3: S EEEE MMM, bias 7; all ones is NaN.  Micikevicius+ 2022, arXiv:2209.05433 */
 static float decode_e4m3(unsigned x)
 {
 	int e = (int)(x >> 3 & 15), m = (int)(x & 7);
@@ -184,8 +183,7 @@ struct piece {
 	unsigned char *to;
 };
 
-/* Copy columns to rows: gather the elements of a row at the end of its memory, then convert in
- * place. */
+/* Copy columns to rows: gather a row at the end of its memory, then convert in place. */
 static void copy_turned(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;

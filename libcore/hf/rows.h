@@ -22,8 +22,7 @@ struct hf_rows {
 	int type, n_dims;      /* enum infer_type */
 	int64_t ne[4];
 	int64_t cols, rows, mats; /* sizes of the result; cols is 1 for a vector */
-	/* [n_from] one tensor with all matrices, or one tensor per matrix (T_STACK; NULL: not found
-	 * yet) */
+	/* [n_from] one tensor with all matrices, or one per matrix (T_STACK; NULL: not found) */
 	const struct safetensors_tensor **from;
 	int64_t n_from;
 	int64_t src_cols, src_rows; /* of a source matrix */
@@ -41,8 +40,7 @@ struct hf_rows {
 /* Return a pointer to matrix i in the source, or NULL if the matrix must be copied: its rows,
  * values or type change, or it is not aligned. */
 const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i);
-/* Return a pointer to the whole tensor in the source, or NULL if a matrix must be copied or they
- * are not contiguous. */
+/* Return a pointer to the whole tensor in the source; NULL: copied or not contiguous. */
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
 /* Return the enum infer_type for weights of a dtype; -1: not supported (integers, F64). */
 int hf_type_of(int dtype);

@@ -146,8 +146,7 @@ static int read_piece(struct spm *s, struct proto p, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read the fields of TrainerSpec that change how text is encoded; the others describe the
- * training. */
+/* Read the fields of TrainerSpec that change encoding; the others describe the training. */
 static int read_trainer(struct spm *s, struct proto p, infer_error *err)
 {
 	struct field f;

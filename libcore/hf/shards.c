@@ -20,8 +20,7 @@ static int is_shard_name(const char *s, size_t n)
 	return n > end && n <= 255 && !memcmp(s + n - end, ending, end);
 }
 
-/* True for a file name without a path, so that the index cannot name files outside the
- * directory. */
+/* True for a file name without a path: the index must not name files outside the directory. */
 static int is_plain_name(const char *s, size_t n)
 {
 	return is_shard_name(s, n) && s[0] != '.' && !memchr(s, '/', n) && !memchr(s, 0, n);
@@ -156,8 +155,7 @@ static int read_index(struct hf_dir *d, const struct json *index, infer_error *e
 	return check_index(d, map, err);
 }
 
-/* Fail if there are files named like shards that the index lacks: they would be ignored
- * silently. */
+/* Fail if files named like shards are not in the index: they would be ignored silently. */
 static int check_others(struct hf_dir *d, int has_index, int has_single, infer_error *err)
 {
 	const char *const *names;

@@ -10,8 +10,7 @@
 #define KEY "tokenizer.chat_template"
 enum { NAME_MAX_BYTES = 64 };
 
-/* The templates of a directory, in the order of the keys.  standard: the template without a
- * name. */
+/* The templates of a directory, in the order of the keys.  standard: the unnamed one. */
 struct named {
 	char name[NAME_MAX_BYTES + 1];
 	const char *at;

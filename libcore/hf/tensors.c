@@ -1,5 +1,4 @@
-/* hf/tensors.c - convert the tensors of a checkpoint to GGUF's, by the architecture's rows of
- * arch/tensor_list.h. */
+/* hf/tensors.c - convert tensors of a checkpoint to GGUF's, by the rows of arch/tensor_list.h. */
 #include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
@@ -196,8 +195,7 @@ static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	if (!h->heads.each || p->state_heads % p->state_k_heads)
 		return hf_bad_tensor(k->d, h->from[0], INFER_EUNSUP, err,
 		                     "%d heads of v for %d of k", p->state_heads, p->state_k_heads);
-	if (h->heads.each == 1 && h->how >= T_TILED) /* one v head per k head: the orders are
-	                                              * equal */
+	if (h->heads.each == 1 && h->how >= T_TILED) /* one v head per k head: same order */
 		h->how = h->how == T_TILED_NEG_EXP ? T_NEG_EXP : T_NONE;
 	if (h->packed && h->how == T_TILED_COLS &&
 	    h->heads.dv % infer_type_info(hf_source_type(h->from[0]))->block)
@@ -398,8 +396,7 @@ static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int l
 	p->n = n;
 }
 
-/* True for a bias of zeros in a layer without bias: quantisation libraries store one for every
- * layer. */
+/* True for a bias of zeros in a layer without bias, as quantisation libraries store it. */
 static int is_no_bias(const struct hf_making *k, const struct safetensors_tensor *t)
 {
 	static const char bias[] = ".bias";
@@ -449,8 +446,7 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 	return add_parts(k, t, &p, layer, err);
 }
 
-/* Add the dense layers of sentence-transformers before the model's own tensors, as the public
- * converter does. */
+/* Add the dense layers of sentence-transformers before the other tensors, as the converter does. */
 static int add_dense(struct hf_making *k, infer_error *err)
 {
 	static const int slots[HF_DENSE] = { W_DENSE_2, W_DENSE_3 };

@@ -1,5 +1,4 @@
-/* hf/tensors.h (private) - shared by tensors.c, place.c and leave.c, which convert the tensors of a
- * checkpoint to GGUF's. */
+/* hf/tensors.h (private) - convert tensors to GGUF's: shared by tensors.c, place.c and leave.c. */
 #ifndef HF_TENSORS_H
 #define HF_TENSORS_H
 #include "hf/hf.h"
@@ -38,15 +37,12 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
  * not such a name. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
-/* True for the name of a tensor in a vision or audio tower, or a projector, of a multimodal
- * checkpoint. */
+/* True for the name of a tensor in a vision or audio tower or a projector. */
 int hf_is_media(struct infer_str name);
-/* Return the reason to leave a tensor out, or 0.  rows: the rows for its name; layer -1: in no
- * layer. */
+/* Return the reason to leave a tensor out, or 0.  rows: those for its name; layer -1: none. */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);
-/* Return the GGUF tensor of this name (without "blk.N.") found so far, or NULL.  layer -1: in no
- * layer. */
+/* Return the GGUF tensor of this name (without "blk.N.") found so far, or NULL.  layer -1: none. */
 struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer);
 /* Check that no tensor is missing, copy those that cannot be used in place, and add all to the
  * file.

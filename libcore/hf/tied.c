@@ -56,8 +56,7 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
 	const struct safetensors_tensor *table = find_by_suffix(d, "embed_tokens.weight"),
 					*head = find_by_suffix(d, "lm_head.weight");
-	/* the top-level member counts, but some writers of multimodal configs leave it at its
-	 * default */
+	/* the top-level member counts, but some multimodal configs leave it at its default */
 	const struct json *tied = json_get(d->config, "tie_word_embeddings");
 	int is_text = !json_get(d->config, "text_config");
 

@@ -1,6 +1,5 @@
 /* hf/tokenizer.c - write the keys of a vocabulary that the public converter derives from
- * tokenizer.json.  Settings without such a key are written to our own keys, tokenizer.infer.*
- * (tok/pipe.h). */
+ * tokenizer.json.  Other settings are written to our keys tokenizer.infer.* (tok/pipe.h). */
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -70,8 +69,7 @@ static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 
 	s = s ? s : pad;
 	if (type == USER && v->kind == HF_BPE && !v->bytes) {
-		/* a GGUF reader matches this piece in the original text, so U+2581 becomes a
-		 * space */
+		/* GGUF readers match it in the original text, so U+2581 becomes a space */
 		size_t from = b->len;
 		buf_put(b, &n, sizeof n);
 		for (size_t i = 0; i < n; i++)
@@ -405,8 +403,7 @@ static void put_added_ids(struct hf_vocab *v, const char *key, const struct buf 
 		                 b->len);
 }
 
-/* Write a template that adds more than GGUF's flags can express: one token on each side of a
- * text. */
+/* Write a template that GGUF's flags cannot express: several tokens on a side of a text. */
 static int put_post_template(struct hf_vocab *v, const struct json *o, infer_error *err)
 {
 	const struct json *list = json_get(o, "processors"), *single = json_get(o, "single");

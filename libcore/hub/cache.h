@@ -37,8 +37,7 @@ int hub_cache_fail(const struct hub_cache *c, const char *path, int errnum, infe
 int hub_root_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 
 /* Open the directory that contains the last component of `path`, which is relative to dir.  make:
- * create missing directories.  *name: the last component, in path.  Returns -1 and errno on
- * failure. */
+ * create missing directories.  *name: the last component.  Returns -1 and errno on failure. */
 int hub_open_parent(int dir, const char *path, int make, const char **name);
 
 /* Read or write the commit of a branch or tag.  commit: "" if the cache does not have it.

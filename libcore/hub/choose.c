@@ -113,8 +113,7 @@ static size_t parse_split(const char *path, size_t *stem, size_t *part)
 	return all;
 }
 
-/* True if s is the name of a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: bits per
- * weight */
+/* True if s names a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: bits per weight */
 static int parse_tag(const char *s, size_t n, int *bits)
 {
 	static const struct {

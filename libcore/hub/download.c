@@ -1,5 +1,4 @@
-/* hub/download.c - download the files of a choice: each into its blob, with a link in the
- * snapshot. */
+/* hub/download.c - download chosen files, each to its blob, and link them into the snapshot. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "hub/choose_inner.h"

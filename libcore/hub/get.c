@@ -1,4 +1,4 @@
-/* hub/get.c - resolve a reference to a path: look in the cache, ask the hub for its files, choose,
+/* hub/get.c - resolve a reference to a path: search the cache, list the hub's files, choose,
  * download. */
 #include "hub/get.h"
 #include "base/buf.h"

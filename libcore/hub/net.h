@@ -18,8 +18,7 @@ void hub_net_close(struct hub_net *n); /* NULL is fine */
 /* Limits that tests change. */
 struct hub_net_limits {
 	int64_t stall_ns;     /* replace a connection after this time without bytes; 30 s */
-	int64_t backoff_ns;   /* pause before the second attempt, doubled for each further one;
-	                       * 0.5 s */
+	int64_t backoff_ns;   /* pause before the second attempt, doubled for each further; 0.5 s */
 	int64_t wait_ns;      /* total pause that the hub may demand with Retry-After; 5 min */
 	uint64_t piece;       /* bytes per range request; 16 MiB */
 	unsigned connections; /* in parallel; 6, at most 8 */

@@ -74,8 +74,7 @@ static void add_names(struct hub_names *l, char *path, size_t n, size_t head, in
 		closedir(d);
 }
 
-/* Return INFER_EIO for a name without a manifest.  The message lists similar names, or the names in
- * the store. */
+/* Return INFER_EIO for a name without a manifest.  The message lists similar names, or all. */
 static int fail_missing_manifest(const struct ollama_name *name, const struct infer_hub_opts *o,
                                  infer_error *err)
 {

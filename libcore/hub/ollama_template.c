@@ -1,5 +1,5 @@
 /* hub/ollama_template.c - Jinja templates with the effect of the Go templates of Ollama's models.
- * A Go template is recognised by the special tokens that it writes: all of `with` and none of
+ * A Go template is recognised by the special tokens that it writes: all of `with`, none of
  * `without`. */
 #include "hub/store.h"
 

@@ -163,8 +163,7 @@ static int start_lane(struct lane *l, size_t piece)
 	return INFER_OK;
 }
 
-/* Start requests on idle connections: one until the first answer proves that ranges are
- * supported. */
+/* Start requests on idle connections: only one until an answer proves that ranges work. */
 static int start_lanes(struct fetch *f)
 {
 	unsigned most = f->net->limits.connections, active = 0;

@@ -101,8 +101,7 @@ static int check_locks(struct removal *r, const struct infer_hub_opts *o, infer_
 
 /* ---- files of a snapshot ---- */
 
-/* Read the name of the blob that snapshots/COMMIT/PATH links to; "" if it is not a link to a
- * blob. */
+/* Read the name of the blob that snapshots/COMMIT/PATH links to; "" for other files. */
 static void read_blob_name(char etag[ETAG_MOST], int dir, const char *name)
 {
 	char to[4096];

@@ -5,7 +5,7 @@
 #include <infer/hub.h>
 #include "base/arena.h"
 
-/* Names of the models in a store, NUL-terminated. */
+/* Names of the models in a store. */
 struct hub_names {
 	struct arena *mem;
 	const char **at; /* [n] */

@@ -15,8 +15,7 @@ struct hub_tree {
 	size_t n, cap;
 };
 
-/* Read the commit in the answer to /api/models/ORG/REPO/revision/REV.  INFER_EFORMAT: not such an
- * answer */
+/* Read the commit in the answer to /api/models/ORG/REPO/revision/REV.  INFER_EFORMAT: no commit */
 int hub_revision_read(char commit[HUB_COMMIT], const char *text, size_t n, infer_error *err);
 /* Append the files of one page of /api/models/ORG/REPO/tree/COMMIT?recursive=true.
  * INFER_EFORMAT: not such a page, or a path that leads out of the repository; INFER_EUNSUP: more than HUB_FILES;

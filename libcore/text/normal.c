@@ -1,6 +1,5 @@
 /* text/normal.c - the four normal forms, one run of characters at a time: a run ends before a
- * character that never changes or composes with a character before it, and has combining class 0.
- * */
+ * character of combining class 0 that never changes or composes with one before. */
 #include "text/normal.h"
 #include "text/search.h"
 
@@ -84,8 +83,7 @@ static void order_marks(struct run *r)
 	}
 }
 
-/* Return the composite of two characters, or 0.  Hangul by arithmetic: The Unicode Standard, 3.12
- * */
+/* Return the composite of two characters, or 0.  Hangul: The Unicode Standard, 3.12 */
 static uint32_t compose_pair(uint32_t a, uint32_t b)
 {
 	uint32_t lo = 0, hi = unicode_pair_n;
@@ -108,8 +106,7 @@ static uint32_t compose_pair(uint32_t a, uint32_t b)
 	               : 0;
 }
 
-/* Compose each character with the last starter unless a character between them blocks it: UAX 15,
- * D117. */
+/* Compose characters with the last starter unless one between them blocks it: UAX 15, D117. */
 static void compose_run(struct run *r)
 {
 	size_t n = 0, starter = SIZE_MAX;

@@ -25,8 +25,7 @@ static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer
 	return &a->slot[j];
 }
 
-/* Return the node that byte c leads to from node `at`, along failure links if `at` has no such
- * child. */
+/* Return the node for byte c after node `at`, along failure links if it is not a child of `at`. */
 static inline uint32_t next_node(const struct tok_added *a, const struct infer_tokenizer *t,
                                  uint32_t at, unsigned char c)
 {
@@ -56,8 +55,7 @@ static void insert_entry(struct tok_added *a, const struct infer_tokenizer *t, u
 		a->node[at].user = (int32_t)i;
 }
 
-/* Return all nodes except the root, sorted by depth: a node follows its parent.  NULL: no
- * memory. */
+/* Return all nodes except the root, sorted by depth: parents first.  NULL: no memory. */
 static uint32_t *sort_by_depth(const struct tok_added *a)
 {
 	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order),
@@ -85,8 +83,7 @@ static uint32_t *sort_by_depth(const struct tok_added *a)
 	return order;
 }
 
-/* Set the failure links.  A node whose string is not a token copies the tokens of its failure
- * link. */
+/* Set the failure links.  Nodes that are not tokens copy the tokens of their failure link. */
 static int set_fail_links(struct tok_added *a, const struct infer_tokenizer *t)
 {
 	uint32_t *order = sort_by_depth(a);

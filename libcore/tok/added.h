@@ -36,8 +36,7 @@ struct tok_added {
 /* Build the automaton from the tokens of t whose kind makes them added tokens. */
 int tok_added_new(struct tok_added *a,
                   const struct infer_tokenizer *t); /* INFER_OK or INFER_ENOMEM */
-/* Build the automaton from entry[0 .. n), which *a owns afterwards.  The last of equal texts
- * counts. */
+/* Build the automaton from entry[0 .. n), which *a then owns.  The last of equal texts counts. */
 int tok_added_of(struct tok_added *a, const struct infer_tokenizer *t, struct tok_entry *entry,
                  uint32_t n);
 void tok_added_free(struct tok_added *a);

@@ -84,8 +84,7 @@ static size_t find_space(const char *s, size_t n)
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* Return the token that is h[0] followed by h[1], or -1.  guess: token to try first, the one after
- * the last merge's. */
+/* Return the token that is h[0] followed by h[1], or -1.  guess: token to try first. */
 static int32_t find_joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
                            struct buf *scratch)
 {

@@ -1,5 +1,4 @@
-/* tok/detok.c - the texts of tokens, and a stream of text that never ends inside a UTF-8 sequence.
- * */
+/* tok/detok.c - texts of tokens, and a stream of text that never ends inside a UTF-8 sequence. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"

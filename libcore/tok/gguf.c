@@ -280,8 +280,7 @@ static void mark_endings(struct infer_tokenizer *t)
 		set_flag(t, find_token(t, shown[i]), TOK_SHOWN);
 }
 
-/* Mark added tokens that absorb adjacent white space.  GGUF has no key for this, so the names
- * decide. */
+/* Mark added tokens that absorb adjacent white space.  GGUF has no key for this: decide by name. */
 static int mark_strips(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	static const char *const keep[] = { "<unk>", "<s>", "<|endoftext|>" };

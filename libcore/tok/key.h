@@ -1,8 +1,8 @@
 /* tok/key.h (private) - short byte strings as two words, hashed and compared without a branch on
  * their length.
  *
- * Pieces have all lengths from 1 to 16, so a loop or a switch over the length would be mispredicted
- * nearly every time. */
+ * Pieces have all lengths from 1 to 16, so a branch on the length would be mispredicted nearly
+ * always. */
 #ifndef TOK_KEY_H
 #define TOK_KEY_H
 #include <string.h>
@@ -65,8 +65,7 @@ static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const ch
 	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
 }
 
-/* State of hashing s with growing n, which reuses the hash of the shorter prefix.  All zero:
- * nothing hashed. */
+/* State of hashing ever longer prefixes of s, each from the one before.  Zero: nothing hashed. */
 struct tok_prefix {
 	uint64_t h;
 	size_t done;

@@ -1,5 +1,4 @@
-/* tok/merge.c - short words compare all pairs at each merge; longer ones keep a heap and a linked
- * list. */
+/* tok/merge.c - short words compare all pairs at each merge; longer ones use a heap and a list. */
 #include "tok/merge.h"
 #include <infer/status.h>
 #include "base/mem.h"

@@ -6,8 +6,7 @@
  *	added tokens matched in the original text  ->  normaliser  ->  added tokens matched in normalised text
  *	->  pre-tokenizer  ->  words  ->  model
  *
- * Every step gives the results of the library `tokenizers`, for any UTF-8.  Immutable once built.
- * */
+ * Steps give the results of the library `tokenizers` for any UTF-8.  Immutable once built. */
 #ifndef TOK_PIPE_H
 #define TOK_PIPE_H
 #include "base/arena.h"
@@ -97,8 +96,7 @@ struct pipe_run {
  * t->model and the tokens must be set.
  * INFER_EUNSUP, INFER_EFORMAT: the message names the member.  INFER_ENOMEM */
 int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error *err);
-/* Set *model to the model that the key tokenizer.infer.model of f names; NULL: no such key, or an
- * unknown model. */
+/* Set *model to the model that the key tokenizer.infer.model of f names; NULL: none, or unknown. */
 int pipe_model(const struct infer_file *f, const struct tok_model **model, infer_error *err);
 /* Build the tables of added tokens, after the flags are set.  INFER_ENOMEM */
 int pipe_settle(struct infer_tokenizer *t);

@@ -258,8 +258,7 @@ static int split_metaspace(struct words *w, int k, const char *s, size_t n, int 
 	                            : run_step(w, k + 1, b->at, b->len, first);
 }
 
-/* A word of a step with the GPT-2 expression, in the byte alphabet unless the model accepts bytes.
- * */
+/* A word of a step with the GPT-2 expression, in the byte alphabet unless pieces are bytes. */
 struct byte_word {
 	struct words *w;
 	int k;

@@ -1,5 +1,4 @@
-/* tok/pipe_steps.c - compile the members "normalizer" and "pre_tokenizer" of a tokenizer.json into
- * steps. */
+/* tok/pipe_steps.c - compile "normalizer" and "pre_tokenizer" of a tokenizer.json to steps. */
 #include "base/err.h"
 #include "file/file.h"
 #include "tok/pipe.h"

@@ -31,8 +31,7 @@ struct run {
 };
 /* Limit of steps with PRETOK_FOREIGN: FREE_STEPS + BYTE_STEPS per byte of text.  A step is an item
  * of the expression that is tried, or a byte that an item consumes.  Common expressions need 20 to
- * 100 per byte.  PCRE2's own limits apply to each match, and do not count repeats of a
- * character. */
+ * 100 per byte.  PCRE2's own limits apply to each match, and ignore repeats of a character. */
 enum { FREE_STEPS = 1000000, BYTE_STEPS = 1000 };
 
 const struct pretok *pretok_at(size_t i)
@@ -231,8 +230,7 @@ static void end_run(struct run *r, char *copy)
 	mem_free(copy);
 }
 
-/* Prepare r, whose c, text and err are set, for a text of n bytes.  *copy: free it after the
- * run. */
+/* Prepare r, whose c, text and err are set, for a text of n bytes.  Free *copy at the end. */
 static int begin_run(struct run *r, size_t n, char **copy)
 {
 	r->subject = r->text;
@@ -260,8 +258,8 @@ int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *
 	return rc;
 }
 
-/* Find the next match of stage 0 from `at` on: 1; 0 if there is none; or a negative code of PCRE2.
- * */
+/* Find the next match of stage 0 from `at` on.  Returns 1, 0 (none), or a negative code of
+ * PCRE2. */
 static int next_match(struct run *r, struct pretok_it *it, size_t at, size_t *from, size_t *to)
 {
 	if (!r->c->re[0]) {

@@ -22,14 +22,12 @@ struct pretok_it {
 	const char *s;
 	size_t n;        /* bytes of s */
 	size_t from, to; /* the last match; the search continues at `to` */
-	/* digit groups: end of the last run that was counted; code points of it left from `to`
-	 * on */
+	/* digit groups: end of the last counted run; its code points from `to` on */
 	size_t run, left;
 	const uint64_t *ascii; /* [2] 128 bits: ASCII characters in the stage's class */
 };
 
-/* A class of code points: in one of the sets (unicode_set) or ranges; with `negated`, in none of
- * them. */
+/* A class of code points: in one of the sets (unicode_set) or ranges; `negated`: in none. */
 struct pretok_class {
 	uint32_t set;
 	int negated;

@@ -30,8 +30,7 @@ static size_t skip_set(const struct pretok_it *it, size_t at, uint32_t want)
 
 static inline int is_eol(uint32_t cp) { return cp == '\n' || cp == '\r'; }
 
-/* Match (?i:'s|'t|'re|'ve|'m|'ll|'d).  Returns the length of the match, or 0.  U+017F folds to
- * s. */
+/* Match (?i:'s|'t|'re|'ve|'m|'ll|'d).  Returns the length, or 0.  U+017F folds to s. */
 static size_t skip_contraction(const struct pretok_it *it, size_t at, unsigned fold)
 {
 	const unsigned char *s = (const unsigned char *)it->s + at;

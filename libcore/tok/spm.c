@@ -137,8 +137,7 @@ static int part_push(struct word *w, const char *s, size_t n)
 	return INFER_OK;
 }
 
-/* Push the tokens of a symbol; an unused piece is replaced by the two parts that it was merged
- * from. */
+/* Push the tokens of a symbol; an unused piece is split into the parts it was merged from. */
 static void emit_parts(struct word *w, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = w->r->t;

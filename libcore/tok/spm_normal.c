@@ -50,8 +50,7 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
 /* Find the longest (or shortest) prefix of s that has a rule.  Returns its length and sets *to to
- * the replacement, or returns 0.  SIZE_MAX: the rule is too long; a hostile file may have endless
- * rules. */
+ * the replacement, or returns 0.  SIZE_MAX: the rule is too long (hostile file). */
 static size_t find_rule(const struct spm_charsmap *m, const char *s, size_t n, int shortest,
                         const char **to)
 {

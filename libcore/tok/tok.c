@@ -225,8 +225,7 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 {
 	size_t k = r->ids.n - from;
 
-	/* do not cache a word with unknown tokens: they may be fused with the token before the
-	 * word */
+	/* do not cache words with unknown tokens, which may be fused with the token before */
 	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id ||
 	    (r->unk_end != SIZE_MAX && r->unk_end >= from))
 		return;

@@ -78,8 +78,7 @@ struct infer_tokenizer {
 	uint8_t *kind, *flag;         /* [n] enum tok_kind; TOK_EOG ... */
 	float *score;                 /* [n], or NULL */
 	int32_t id[TOK_IDS];          /* -1: none */
-	/* tokens before and after a text, instead of those of the flags below; NULL: use the flags
-	 * */
+	/* tokens before and after a text; NULL: given by the flags below */
 	int32_t *around;
 	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
@@ -131,8 +130,7 @@ struct tok_model {
 	const char *kind;    /* infer_tokenizer_kind */
 	const char *pre;     /* the pre-tokenizer if the file names none; NULL: the kind has none */
 	int32_t id[TOK_IDS]; /* the default if the file names none; -1: none */
-	/* tokens before and after a text, instead of those of the flags below; NULL: use the flags
-	 * */
+	/* tokens before and after a text; NULL: given by the flags below */
 	int32_t *around;
 	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze;

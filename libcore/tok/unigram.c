@@ -15,8 +15,7 @@
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
-/* The best segmentation of a prefix: its score, last piece and the start of that piece.  id UNSEEN:
- * none yet */
+/* The best segmentation of a prefix: score, last piece, its start.  id UNSEEN: none so far */
 struct best {
 	double score;
 	int32_t id;
