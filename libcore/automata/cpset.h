@@ -16,7 +16,7 @@ int cpset_norm(struct work *w, struct cpset *s);
 int cpset_not(struct work *w, struct cpset *s);    /* complement a normal set; it stays normal */
 int cpset_has(const struct cpset *s, uint32_t cp); /* s: normal */
 
-/* Add the set of \d, \w, \s or . of ECMA-262 (all but line terminators), chosen by the letter. */
+/* Add the set of \d, \w, \s or . (ECMA-262; . is all but line terminators), by its letter. */
 int cpset_escape(struct work *w, struct cpset *s, char letter);
 /* Add the set of \p{name} to an empty set; the result is normal.  *known: 0 if unsupported */
 int cpset_property(struct work *w, struct cpset *s, const char *name, size_t n, int *known);

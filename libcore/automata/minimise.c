@@ -42,8 +42,7 @@ static void mark_element(struct partition *p, uint32_t e)
 		p->touched[p->n_touched++] = s;
 }
 
-/* Split each set with marked elements into these and the others; the smaller part is the new
- * set. */
+/* Split each set with marked elements into marked and others; the smaller part is the new set. */
 static void split_marked(struct partition *p)
 {
 	while (p->n_touched) {

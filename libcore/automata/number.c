@@ -12,7 +12,7 @@ enum { MOST_DIGITS = 4096 };
 
 /* -- decimals ------------------------------------------------------------------------------- */
 
-/* 0.d1 d2 ... dn * 10^point, dn > 0 and d1 > 0; n 0: zero */
+/* the number 0.d1 d2 ... dn * 10^point, with d1 > 0 and dn > 0; n 0: zero */
 struct decimal {
 	struct number_text text;
 	int negative;
@@ -302,7 +302,7 @@ static void add_whole_digits(struct draft *m, const struct multiple *k, uint64_t
 	uint64_t shifted = r;
 
 	m->accept[s] = z == k->zeros && is_divisible(k, r, k->places);
-	/* a fraction: of zeros, or one that is divided further */
+	/* a fraction of zeros, or of digits that are divided further */
 	if (k->places || m->accept[s])
 		set_transition(m, s, POINT, k->places ? fraction_at(k, r, 0) : k->fraction);
 	set_transition(m, s, ZERO,

@@ -35,7 +35,7 @@ struct nfa_look {
 /* the surroundings of a pattern */
 struct nfa_context {
 	int open_front, open_back; /* 1: any text may precede, may follow */
-	enum nfa_prev prev;        /* before the first character */
+	enum nfa_prev prev;        /* the character before the pattern */
 	int in_ahead, in_behind;   /* within a look-ahead, a look-behind */
 };
 

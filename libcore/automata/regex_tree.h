@@ -42,7 +42,7 @@ struct regex {
 int regex_parse(struct regex *x, struct work *w, const char *text, size_t n);
 /* Find or add a normal set; *set: its number. */
 int regex_set(struct regex *x, const struct cpset *s, uint32_t *set);
-/* Fail with "...: character 5: " and the message; at: in the pattern.  Returns code. */
+/* Fail with "...: character 5: " and the message; at: position in the pattern.  Returns code. */
 int regex_bad(const struct regex *x, const char *at, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), cold));
 

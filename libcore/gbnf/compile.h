@@ -7,7 +7,7 @@
 #include "automata/work.h"
 
 struct rule {
-	const char *name, *used; /* in the text: its name, its first use */
+	const char *name, *used; /* pointers into the text: the name, its first use */
 	uint32_t n, start; /* bytes of the name; index of its code, NOWHERE: not defined yet */
 	int empty;         /* it can be the empty text */
 };

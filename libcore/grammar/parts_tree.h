@@ -52,7 +52,7 @@ struct parts {
 /* Add a copy of a piece; PART_NONE if p has failed. */
 uint32_t piece_add(struct parts *p, const struct piece *like);
 uint32_t piece_fail(struct parts *p, int rc); /* set p->rc; returns PART_NONE */
-/* Add a piece of automaton d, which p then owns.  rc: result of making d */
+/* Add a piece of automaton d, which p->g then owns.  rc: result of making d */
 uint32_t piece_plain(struct parts *p, int rc, struct dfa *d, int escapes);
 /* Add a piece of an automaton that g owns. */
 uint32_t piece_borrowed(struct parts *p, const struct dfa *d, int escapes);

@@ -93,7 +93,7 @@ enum op {
 	OP_CALL,  /* call the rule that begins at a */
 	OP_END,   /* the end of the rule */
 	OP_BYTE,  /* read the byte a; as the next two, only in constraints built from parts */
-	OP_TEXT,  /* read a text of automaton plain[a]; b: each " in it is preceded by a \ */
+	OP_TEXT,  /* read a text of automaton plain[a]; b: 1: each " in it is preceded by a \ */
 	OP_VALUE  /* read a JSON value of goal a */
 };
 

@@ -30,7 +30,7 @@ struct match_state {
 /* most: steps of one byte; bytes of all states together */
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
               const struct budget *most, infer_error *err);
-void match_free(struct match *m); /* drop all states before; NULL is fine */
+void match_free(struct match *m); /* drop its states first; NULL is fine */
 
 /* Set *at, {0} or a state, to the beginning of a text. */
 int match_begin(struct match *m, struct match_state *at, infer_error *err);

@@ -10,13 +10,14 @@
  * which have no exponent, are as short as possible.
  * INFER_EUNSUP  nested too deeply; INFER_ENOMEM; test out->bad too */
 int canonical_json(struct slab_buf *out, const char *text, uint32_t n);
-/* The same for a string without its closing quote that ends between two characters. */
+/* Append that of a string without its closing quote, which ends between two characters. */
 void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n);
 
 /* Return the *n bytes of an ITEM_BYTES, freed by the caller in the slab; NULL if out of memory. */
 char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n);
 
-/* Set *can if the element with this stack and bytes can be completed to differ from all before it.
+/* Set *can if the element with this stack and bytes can be completed to differ from all earlier
+ * ones.
  * INFER_EUNSUP  the steps are used up, or the search found no different element */
 int element_can_differ(struct step *s, struct stack_item *stack, struct stack_item *wrote,
                        int *can);

@@ -22,7 +22,7 @@ enum item_kind {
 	ITEM_CLASS_KEY, /* a name of a class: class, state, decoder; side: the name, ITEM_CHAR */
 	ITEM_COLON,     /* goal, spaces */
 	ITEM_ARRAY,     /* SHAPE, WHERE, SPACES, COUNT, EXTRA */
-	ITEM_OBJECT,    /* the same, SEEN ...; side: the names of classes, ITEM_NAME */
+	ITEM_OBJECT,    /* as ITEM_ARRAY, SEEN ...; side: the names of classes, ITEM_NAME */
 	ITEM_CHAR,      /* a character of a name: code point, number of characters so far */
 	ITEM_NAME,      /* class; side: the name */
 	ITEM_RULE,      /* index in the code, decoder */
@@ -97,7 +97,7 @@ int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
 /* True if the incomplete character in dec can lead from the state to a live one. */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec);
-/* True within a string or name. */
+/* True if the item is within a string or name. */
 int item_is_in_string(const struct stack_item *n);
 /* Return n, or the item below it if n may have ended: a number, or rules that accept the empty text. */
 const struct stack_item *item_after_end(const struct grammar *g, const struct stack_item *n);

@@ -63,7 +63,7 @@ struct mask_state {
 	uint8_t measured; /* safe is final */
 	uint8_t outside;  /* outside of strings */
 	int leaves;       /* the item may have ended: the hole is, or may be, on top of a stack */
-	uint32_t *next;   /* [256] 0: not known yet; NULL: seldom asked */
+	uint32_t *next;   /* [256] 0: not computed yet; NULL: seldom used */
 };
 
 struct mask {
@@ -137,7 +137,7 @@ int builder_grow(struct entry_builder *f, void *p, uint32_t *cap, uint32_t need,
 int builder_finish(struct entry_builder *f);
 void entry_free(struct mask *k, struct entry *e);
 
-/* Compute an entry: by following the stack, by the automaton, by the names of the slots. */
+/* Compute an entry: of a stack; of a state of an automaton; of slot names. */
 int build_stack_entry(struct entry_builder *f);
 int build_text_entry(struct entry_builder *f);
 /* TEXT_FREE: any `longest` characters can follow, and the text may end after each of them (*accepts), or

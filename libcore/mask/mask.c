@@ -175,8 +175,7 @@ static int fill_entry(struct mask_query *q, const struct trie *t, const struct e
 
 /* -- names that are used already ------------------------------------------------------------ */
 
-/* Context-dependent texts: an entry, which ignores earlier names and elements, may allow too
- * many. */
+/* Context-dependent texts: entries ignore earlier names and elements, so may allow too many. */
 struct dependents {
 	const struct trie *t;
 	struct slab *slab;
@@ -322,7 +321,7 @@ static int copy_onto_hole(struct mask *k, struct stack_item **out, struct stack_
 	do
 		copied[n++] = top;
 	while (top != last && (top = top->up));
-	/* after the end of the text no rest is accepted */
+	/* nothing may follow the end of the text */
 	up = stack_ref(last->up->kind == ITEM_DONE ? k->done : k->hole);
 	while (n-- && !rc) {
 		struct stack_item like = { .up = up, .kind = copied[n]->kind, .n = copied[n]->n };
@@ -458,7 +457,7 @@ static int fill_plain(struct mask_query *q, const struct trie *t, struct stack_i
 	return INFER_OK;
 }
 
-/* Add the texts that begin the rest of an earlier element after n bytes. */
+/* Add the texts that are prefixes of an earlier element without its first n bytes. */
 static int add_element(struct dependents *d, const struct stack_item *seen, uint32_t n)
 {
 	const char *bytes = (const char *)(seen->data + 1);

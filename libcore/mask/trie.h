@@ -27,8 +27,8 @@ struct trie_node {
 
 /* Plain characters are in 16 groups; all that are not ASCII are one. */
 enum { TRIE_GROUPS = 16 };
-struct trie_kind {              /* the tokens whose characters are of these groups */
-	uint32_t groups, first; /* first: into kind_id and kind_chars */
+struct trie_kind {              /* plain tokens whose characters have these groups */
+	uint32_t groups, first; /* first: index into kind_id and kind_chars */
 };
 unsigned trie_group(uint8_t byte);
 

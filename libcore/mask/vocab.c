@@ -10,7 +10,7 @@ struct vocab {
 	struct slab heap;
 	uint32_t n_tokens;
 	char *bytes;
-	/* of all tokens; of those with a quote, with a quote or \; a bit for each of the latter */
+	/* tries of all tokens; of tokens with a quote, with a quote or \; bits: these tokens */
 	struct trie trie, quotes[2];
 	uint64_t *quoted[2];
 };

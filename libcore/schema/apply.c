@@ -36,8 +36,7 @@ static int want_any(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Make a branch for each subset of schemas, in which only these hold: unevaluated* depends on
- * it. */
+/* Make a branch for each subset of schemas, in which only these hold (for unevaluated*). */
 static int decide_any(struct schema *c, const struct todo *it)
 {
 	enum { MOST = 6 };
@@ -158,7 +157,7 @@ static struct fact entry_fact(const struct schema *c, const struct json *e, uint
 	return (struct fact){ .kind = FACT_VALUE, .name = e->key, .name_n = e->key_n, .lit = lit };
 }
 
-/* Add the fact; a member must also exist. */
+/* Add the fact; for a member, also require that it exists. */
 static int add_entry_fact(struct schema *c, struct branch *x, struct fact f)
 {
 	TRY(schema_add_fact(c, x, &f));

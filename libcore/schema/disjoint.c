@@ -8,7 +8,7 @@
 
 enum { MOST_CONJUNCTS = 12, MOST_CHOICES = 64, MOST_DEPTH = 5 };
 
-/* Schemas that hold together: one, the target of its $ref, those of its allOf. */
+/* Schemas that must all hold: a schema, the target of its $ref, those of its allOf. */
 struct conjuncts {
 	uint32_t n, location[MOST_CONJUNCTS];
 };

@@ -96,7 +96,7 @@ int schema_none(const struct json *schema, infer_error *err)
 	return err_set(err, INFER_EEMPTY, "#: no text satisfies all of %s", names);
 }
 
-/* The text is bounded because each pointer takes a search of the document. */
+/* The list is bounded because each pointer takes a search of the document. */
 void schema_ignore(struct schema *c, const struct json *v)
 {
 	const struct buf *b = c->opts.ignored;

@@ -56,7 +56,7 @@ int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int
                   uint32_t *loc);
 /* Find or add the location of v, a subschema of the one at `parent`. */
 int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *loc);
-/* Set *lit to the literal of such a subschema, negated if neg. */
+/* Set *lit to the literal of v, a subschema of the one at `parent`; negated if neg. */
 int schema_literal(struct schema *c, uint32_t parent, const struct json *v, int neg, uint32_t *lit);
 /* Move *loc to its schema in the dynamic scope that `scope` becomes on entering its resource. */
 int schema_enter_scope(struct schema *c, uint32_t scope, uint32_t *loc);

@@ -91,7 +91,7 @@ int kw_additionalProperties_apply(struct schema *c, const struct todo *it)
 	return schema_add_fact(c, x, &f);
 }
 
-/* No member has a name that does not satisfy the schema. Negated: some member has. */
+/* The name of every member satisfies the schema. Negated: some name does not. */
 int kw_propertyNames_apply(struct schema *c, const struct todo *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
@@ -148,7 +148,7 @@ int kw_required_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* One entry: the member does not exist, or what depends on it holds. */
+/* Apply one entry: the member does not exist, or the condition on the object holds. */
 static int apply_dependency(struct schema *c, const struct todo *it)
 {
 	const struct json *e = it->entry;

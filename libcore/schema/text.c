@@ -37,8 +37,7 @@ int schema_own(struct schema *c, struct dfa *d, const struct dfa **out)
 	return INFER_OK;
 }
 
-/* Find the slot of (of, how), or a free one. Probes cost no steps: addresses vary from run to
- * run. */
+/* Find the slot of (of, how), or a free one. Probes cost no steps: addresses vary by run. */
 static struct htab_slot *cached_seat(const struct schema *c, const void *of, uint32_t how,
                                      uint32_t *hash)
 {

@@ -45,8 +45,7 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 /* Set *out to the strings with a match of the regular expression s[0 .. n); at: for messages. */
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out);
-/* Set *out to numbers or strings (c->type) equal to v, or if `list` to an entry of v; neg:
- * others. */
+/* Set *out to numbers or strings (c->type) equal to v, or if `list` to an entry; neg: others. */
 int schema_values(struct schema *c, const struct json *v, int list, int neg,
                   const struct dfa **out);
 /* Set *out to a ∩ b; NULL: all. */

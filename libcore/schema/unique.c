@@ -10,7 +10,7 @@
 struct survey {
 	struct schema *c;
 	struct grammar *g;
-	uint8_t *in, *few; /* [n_goals] flags: nested in an element; finitely many values */
+	uint8_t *in, *few; /* [n_goals] 1: nested in an element; 1: finitely many values */
 	uint32_t *todo, n_todo;
 	uint32_t *seen;             /* scratch of object_can_begin_with, zero */
 	const struct alt **counted; /* alternatives with different automata */

@@ -35,7 +35,7 @@ typedef struct infer_engine infer_engine;
 enum {
 	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
 	INFER_ENGINE_NO_JUMP = 1 << 1, /* compute tokens that a grammar forces one per step */
-	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
+	INFER_ENGINE_EVEN = 1 << 2, /* long prompts prolong a step with decoding rows by <= 3/10 */
 	INFER_ENGINE_CPU_EXPERTS = 1 << 3, /* experts of GPU layers on the CPU; auto means cuda */
 };
 enum { INFER_GPU_LAYERS_FIT = -1, INFER_SPLIT_MOST = 8 };
@@ -185,7 +185,7 @@ int infer_engine_next(infer_engine *e, struct infer_event *ev);
  * NaN logit or a device error is INFER_OK here: it ends the requests concerned, with DONE. */
 int infer_engine_step(infer_engine *e, infer_error *err);
 int infer_engine_busy(const infer_engine *e); /* 1: requests have not ended, or events are unread */
-/* Wait until a request is queued or active: 1.  0: the timeout has passed (-1: no timeout). */
+/* Wait until a request is queued or active, and return 1; or 0 after the timeout (-1: none). */
 int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
 /* Copy the counters after the last step, and the configuration: infer/stats.h */

@@ -1,6 +1,6 @@
-/* infer/eval.h - how well a model predicts.   floor: quant
+/* infer/eval.h - measure the quality of a model.   floor: quant
  *
- * Perplexity on a text, the distance from a reference, questions with choices.
+ * Perplexity on a text, divergence from a reference model, multiple-choice questions.
  *
  * INFER_EINVAL: an engine has other requests.  Functions also fail with the codes of the engine.
  * Everything is computed from the logits in double, in an order that depends neither on threads nor
@@ -51,7 +51,7 @@ struct infer_eval_text {
 	struct infer_eval_mean kl;
 	struct infer_eval_range kl_mean, kl_median, kl_p90, kl_p99;
 	double kl_max;
-	/* change of the probability of the correct token, model - reference */
+	/* change of the probability of the correct token, model - reference; root mean square */
 	struct infer_eval_mean dp, dp_rms;
 	struct infer_eval_range dp_p1, dp_median, dp_p99;
 	/* fraction of positions with the same most likely token; with the same five most likely;

@@ -81,7 +81,7 @@ int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const c
 void infer_file_close(infer_file **f);
 
 /* Copy the matrices of every tensor whose data is NULL into one piece of private memory.  Call it
- * before other threads use f.  Models do not need it; callers that read weights by themselves do.
+ * before other threads use f.  Only callers that read weights by themselves need it.
  * INFER_ENOMEM: also if more memory is needed than is available. */
 int infer_file_gather(infer_file *f, infer_error *err);
 

@@ -76,7 +76,7 @@ const char *infer_grammar_ignored(const infer_grammar *g, size_t i);
 
 /* A cache of compiled constraints by content and tenant; it evicts the least recently used.  Shared. */
 typedef struct infer_grammars infer_grammars;
-/* INFER_ENOMEM, INFER_EIO */
+/* Create a cache.  INFER_ENOMEM, INFER_EIO */
 int infer_grammars_new(infer_grammars **out, infer_error *err);
 void infer_grammars_free(infer_grammars *c); /* references of others stay valid; NULL is fine */
 /* As infer_grammar_compile, or return the cached one of the same tenant. */

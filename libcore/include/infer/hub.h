@@ -68,13 +68,13 @@ struct infer_hub_model {
 };
 /* Called for one snapshot.  A result other than INFER_OK ends the listing and is returned. */
 typedef int infer_hub_list_fn(void *user, const struct infer_hub_model *m, infer_error *err);
-/* Call fn for each snapshot of the cache, ordered by name.  Damaged folders are reported to
- * the first callback of o and skipped.
+/* Call fn for each snapshot of the cache, ordered by name.  Damaged folders are reported to o->say
+ * and skipped.
  * INFER_EIO INFER_ENOMEM; errors of fn */
 int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *user,
                    infer_error *err);
 /* Remove snapshots, or some of their files, and the blobs that no other snapshot uses.
- * ref: [hf:]ORG/REPO[@REV][:FILE-OR-QUANT]; without REV: of all snapshots
+ * ref: [hf:]ORG/REPO[@REV][:FILE-OR-QUANT]; without REV: all snapshots
  * freed: bytes on disk that were freed
  * INFER_EINVAL: not such a reference; INFER_EIO: not in the cache, or another process downloads it;
  * INFER_ENOMEM */

@@ -54,8 +54,8 @@ int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed; "": none */
 /* Write a file in GGUF form, in the order of names.
- * exact: 1: a temporary file, with sums as f64, so that reading continues exactly after it is added
- * again; a link at path is replaced, not followed.
+ * exact: 1: a temporary file with f64 sums, from which infer_imatrix_add continues exactly; a link
+ * at path is replaced, not followed.
  * INFER_EIO INFER_ENOMEM */
 int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, infer_error *err);
 

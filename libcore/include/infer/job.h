@@ -21,7 +21,7 @@ extern "C" {
 /* Sequence breakers of the DRY sampler: for each text, the tokens that contain it, and the
  * sequence of tokens that encodes it.  Immutable. */
 typedef struct infer_breakers infer_breakers;
-/* texts [n]; n 0: nothing ends a match.  *out borrows nothing.  O(vocabulary).
+/* Create breakers. texts [n]; n 0: nothing ends a match.  *out borrows nothing.  O(vocabulary).
  * INFER_EINVAL  a text is empty; INFER_ENOMEM */
 int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
                        const struct infer_str *texts, size_t n, infer_error *err);
@@ -138,7 +138,7 @@ struct infer_prompt {
 };
 
 /* A request.  If it could not be read, the job has a fault with the reason.  Immutable after
- * reading.  Filled by hand: {0} except n, request.prompt, request.n_prompt and logprobs. */
+ * reading.  To fill one by hand: {0}, then set n, request.prompt, request.n_prompt and logprobs. */
 typedef struct infer_job {
 	/* of the request, and of the answer; NULL: a line of a batch whose id cannot be read */
 	const char *id;

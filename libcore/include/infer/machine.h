@@ -62,7 +62,7 @@ struct infer_machine {
 		double gb_s;
 	} read[INFER_MACHINE_COUNTS];
 	int32_t n_read;
-	double memory_gb_s;     /* the same with all threads, or as described */
+	double memory_gb_s;     /* reading memory with all threads, or as described */
 	double huge_gb_s;       /* in huge pages */
 	double cached_gb_s;     /* from caches */
 	double disk_gb_s;       /* reading a file without the page cache */

@@ -20,7 +20,7 @@ struct infer_model_opts {
 	/* the largest context that will be used, which selects the RoPE factors of longrope models;
 	 * 0: the model's own */
 	int32_t ctx;
-	infer_log_fn *log; /* called while it is opened; NULL: silent */
+	infer_log_fn *log; /* called while the model is opened; NULL: silent */
 	void *log_user;
 	struct infer_watch watch; /* receives progress of unpacking a compressed file */
 };

@@ -23,7 +23,7 @@ struct infer_engine_need {
 	uint64_t thread_bytes; /* workspace of each thread beyond the first */
 	/* part of the workspace that steps of prefill_chunk rows without scores touch */
 	uint64_t touched_bytes;
-	/* on GPUs; not included above */
+	/* memory on GPUs; not included above */
 	uint64_t device_weight_bytes, device_kv_bytes, device_workspace_bytes;
 };
 int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,

@@ -65,7 +65,7 @@ struct infer_shape {
 	double header_bytes; /* of the file: metadata with the vocabulary */
 	double weight_bytes; /* of the file's tensors */
 	double state_bytes;  /* of the states of all recurrent layers, for one position */
-	/* of embedding tables that only look-ups read, not a product */
+	/* size of embedding tables that are read by look-ups only, not in a product */
 	double table_bytes, table_elements;
 };
 /* Fill the shape of a model.  INFER_EUNSUP: it has more than INFER_WORKS kinds of nodes. */
@@ -98,8 +98,8 @@ enum infer_split { INFER_SPLIT_NONE, INFER_SPLIT_TENSOR, INFER_SPLIT_PIPELINE, I
 struct infer_setup {
 	int k_type, v_type;
 	int32_t threads; /* 0: all */
-	/* fraction of the layers on accelerators, 0 ... 1; how many accelerators; how they are
-	 * split */
+	/* fraction of layers on accelerators, 0 ... 1; number of accelerators; how they share the
+	 * model */
 	double gpu_part;
 	int32_t gpus;
 	int split; /* enum infer_split */

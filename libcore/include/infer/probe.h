@@ -63,7 +63,7 @@ int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double
 
 /* One case to measure.  The strings are valid as long as the probe. */
 struct infer_probe_case {
-	const char *isa; /* the kernel set that contains the kernel */
+	const char *isa; /* the kernel set of the kernel */
 	/* "rows", "few", "tile", "pack", "quant"; the same with bf16 activations: "rows-bf16" ...;
 	 * "attn"; or a slot of struct kern: "rms_norm" */
 	const char *kernel;

@@ -38,7 +38,7 @@ struct infer_quant_opts {
 	 * "gptq".
 	 * NULL: search, or gptq if `gptq` is set */
 	const char *method;
-	const char *isa; /* as in struct infer_engine_opts; the bytes are the same */
+	const char *isa; /* as in infer_engine_opts; the output does not depend on it */
 	/* For the method gptq, also of a recipe: after infer_gptq_read.  Rounds the matrices whose
 	 * inputs it has measured to types of up to 5 bits.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
@@ -64,7 +64,7 @@ void infer_quant_free(infer_quant *q); /* NULL is fine */
 const char *infer_quant_recipe(const infer_quant *q);
 
 struct infer_quant_info {
-	const char *type; /* of the recipe, canonically spelt; NULL: copied */
+	const char *type; /* canonical name; NULL: tensors are copied */
 	int file_type;    /* general.file_type; -1: as in the input */
 	uint64_t n_tensors, n_elements;
 	uint64_t in_bytes, out_bytes; /* of the tensors */
