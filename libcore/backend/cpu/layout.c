@@ -5,7 +5,7 @@
  *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of workers |
  *
  *   values     what nodes compute, f32 [rows][cols]
- *                | x | h = norm x | q | k | v | ...      a value reuses the space of an unused one, or
+ *                | x | h = norm x | q | k | v | ...      a value reuses the space of a dead one, or
  *                | x |   gate |   up   |                 overwrites its source if op_list.h allows
  *   acts       rows in the forms that products read, placed by lifetime like values; each is
  *              | rows | their transposed copy, if the kernel set reads it |
