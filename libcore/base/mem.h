@@ -43,11 +43,10 @@ void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a 
 char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
 void mem_free(void *p);                                             /* NULL is fine */
 
-/* Return the number of allocation calls so far, with those that failed.  mem_calls and mem_live are
- * for tests. */
+/* Return the number of allocation calls so far, including failed ones.  mem_calls is for tests. */
 uint64_t mem_calls(enum mem_module who);
 uint64_t mem_calls_all(void);
-uint64_t mem_live(void); /* number of blocks allocated now */
+uint64_t mem_live(void); /* blocks allocated now; for tests */
 
 /* For tests: make the nth allocation call from now fail once (1: the next; 0: none). */
 void mem_fail_at(uint64_t nth);

@@ -84,7 +84,7 @@ static inline float num_e8m0(uint8_t e)
 	return e == 255 ? num_float(0x7fc00000) : e ? num_float((uint32_t)e << 23) : 0x1p-127f;
 }
 
-/* *out = a * b or a + b.  Returns nonzero on overflow; *out is then unspecified. */
+/* *out = a * b, or a + b.  Returns nonzero on overflow; *out is then unspecified. */
 static inline int num_mul(size_t *out, size_t a, size_t b)
 {
 	return __builtin_mul_overflow(a, b, out);

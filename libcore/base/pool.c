@@ -1,13 +1,13 @@
 /* base/pool.c - a pool of persistent threads.
  *
- * A run is open or closed, by one atomic word, the gate.  A worker joins an open run by adding
- * itself to the gate, works while any share has an item left, and leaves.  The caller closes the
- * run when no item is left, and waits for the workers that joined, but not for those that slept
+ * One atomic word, the gate, contains whether a run is open and the number of workers in it.  A
+ * worker joins an open run, works while any share has an item left, and leaves.  The caller closes
+ * the run when no item is left, and waits for the workers that joined, but not for those that slept
  * through the run.  So a worker that the kernel does not schedule costs nothing: the others take
  * its share from the end.
  *
  * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the
- * end, both by compare and exchange.  Shares are written only while no worker is inside. */
+ * end, both by compare and exchange.  Shares are refilled only while no worker is in a run. */
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -27,14 +27,14 @@ enum {
 	SPIN_NS = 50000,
 	MOST = 1024,
 	STACK_BYTES = 1 << 20, /* 8 MiB each, the default, would exhaust a limit on address space */
-	/* bits of the gate: workers inside, run open, caller asleep, pool ending; the rest is the
-	 * number of the run */
+	/* bits of the gate: workers in the run, run open, caller asleep, pool ending; the higher
+	 * bits are the number of the run */
 	INSIDE = 0x7ff,
 	OPEN = 0x800,
 	CALLER_SLEEPS = 0x1000,
 	ENDING = 0x2000,
 	RUN = 0x4000,
-	/* the sleepers that a futex call wakes, as bits of its mask */
+	/* bits of the futex mask: the threads that a call wakes */
 	WORKERS = 1,
 	CALLER = 2,
 };
@@ -57,9 +57,9 @@ struct pool {
 	void *user;
 	int64_t base;
 	int threads, started;
-	uint64_t runs; /* runs that other workers were woken for */
+	uint64_t runs; /* runs for which workers were woken */
 	struct share *shares;
-	struct worker *workers; /* [threads]; 0 is the caller and has no thread */
+	struct worker *workers; /* [threads]; worker 0 is the calling thread */
 	struct numa nodes;
 };
 
@@ -82,8 +82,8 @@ static void wake(_Atomic uint32_t *word, int most, uint32_t who)
 	syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, most, NULL, NULL, who);
 }
 
-/* Take an item of a share: the first one for its owner, the last one for others. -1 if the share is
- * empty. */
+/* Take an item of a share: the first, or if `last` (not the owner), the last.  Returns -1 if the
+ * share is empty. */
 static int64_t take_item(struct share *s, int last)
 {
 	uint64_t r = atomic_load_explicit(&s->range, memory_order_relaxed);
@@ -100,8 +100,8 @@ static int64_t take_item(struct share *s, int last)
 	}
 }
 
-/* Return the share with the most items left, of a worker on the node if possible; NULL: none are
- * left. */
+/* Return the share with the most items left, preferably of a worker on `node`; NULL: all are
+ * empty. */
 static struct share *longest_share(struct pool *p, int node)
 {
 	struct share *best = NULL;
@@ -134,14 +134,14 @@ static void run_items(struct pool *p, int index)
 			p->fn(p->user, p->base + i, index);
 }
 
-/* True if a run is open that the worker has not joined; seen: the last one it joined.  When the
- * numbers wrap around, it may miss one run, but no more. */
+/* True if the pool ends, or a run is open that the worker has not joined (seen: number of the last
+ * run it joined).  A worker may miss one run when the numbers wrap around. */
 static int may_enter(uint32_t g, uint32_t seen)
 {
 	return g & ENDING || (g & OPEN && g / RUN != seen);
 }
 
-/* Wait until there is a run to join, and join it.  Returns the gate as it was then. */
+/* Wait for a run to join, and join it.  Returns the value of the gate at that time. */
 static uint32_t join(struct pool *p, uint32_t seen)
 {
 	uint32_t g = atomic_load_explicit(&p->gate, memory_order_acquire);
@@ -256,8 +256,8 @@ int pool_threads(const struct pool *p) { return p->threads; }
 
 const struct numa *pool_nodes(const struct pool *p) { return &p->nodes; }
 
-/* Start a worker, on the processors of its node or on any.  It cannot bind itself: the process may
- * have dropped that right by then (base/sandbox.h). */
+/* Start a worker; on_node: bind it to the processors of its node.  It cannot bind itself later: the
+ * process may have dropped that right by then (base/sandbox.h). */
 static int start_worker(struct worker *w, int on_node)
 {
 	uint64_t mask[NUMA_WORDS];
@@ -301,7 +301,7 @@ static void start_workers(struct pool *p)
 
 		*w = (struct worker){ p, i, numa_node_of(&p->nodes, i, p->threads), 0 };
 		rc = start_worker(w, 1);
-		if (rc == EINVAL && p->nodes.n > 1) /* its processors are offline by now */
+		if (rc == EINVAL && p->nodes.n > 1) /* the processors of its node are now offline */
 			rc = start_worker(w, 0);
 		p->started += !rc;
 	}

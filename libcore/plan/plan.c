@@ -70,7 +70,7 @@ static double touched_table_bytes(const struct infer_shape *s, const struct infe
 
 	if (windows < 1)
 		return s->table_bytes;
-	/* a window of AROUND bytes is touched like an expert, if each token uses one */
+	/* windows are touched like experts, if each token uses one */
 	return AROUND * (windows < (double)INT32_MAX
 	                         ? infer_experts_touched((int)windows, 1, tokens)
 	                         : tokens);

@@ -36,7 +36,7 @@ struct bpw_search {
 	size_t n;
 	int n_groups;
 	struct pool *pool;
-	int how; /* register width of encoders, as in struct type */
+	int how; /* register width of encoders, ENCODE_128, _256 or 0 */
 	int32_t window;
 	uint64_t most,
 		elements; /* most: limit in bytes of file or tensors; elements: of all tensors */
@@ -47,7 +47,7 @@ struct bpw_search {
 /* Fill at[] of each tensor with its possible types, their bytes and errors.  INFER_ENAN: a weight
  * is not finite; INFER_ENOMEM */
 int bpw_errors(struct bpw_search *a, infer_error *err);
-/* Set w [n] to the importances of elements [from, from + n) of t, or 1 if it has none. */
+/* Set w [n] to the importances of elements [from, from + n) of t, or all to 1 if t has none. */
 void bpw_columns(float *w, const struct bpw_tensor *t, uint64_t from, size_t n);
 
 /* ---- bpw_probe.c ---- */

@@ -308,7 +308,7 @@ static int submit_window(struct infer_gptq *g, const int32_t *ids, int32_t n, in
 
 	TRY(infer_engine_submit(e, &q, NULL, err));
 	while (infer_engine_busy(e)) {
-		/* the next step may have other rows at the same address */
+		/* forget the last input: the next step may have other rows at its address */
 		g->last = (struct infer_inputs){ 0 };
 		TRY(infer_engine_step(e, err));
 		while (infer_engine_next(e, &ev))

@@ -51,7 +51,7 @@ struct infer_gptq {
 	struct infer_inputs
 		last; /* last input observed, as the parts of a product report the same input */
 	struct hessian_input *last_input;
-	infer_error err; /* error in the observer, which cannot return one */
+	infer_error err; /* error found by the observer callback, which cannot return it */
 };
 
 static inline int hessian_parts(int64_t k) { return (int)((k + HESSIAN_MOST - 1) / HESSIAN_MOST); }

@@ -31,7 +31,7 @@ struct infer_imatrix {
 	uint64_t windows;
 	int32_t window;
 	const char *dataset; /* name of the text; NULL: none */
-	infer_error err;     /* error in the observer, which cannot return one */
+	infer_error err;     /* error found by the observer callback, which cannot return it */
 	/* last input observed, as the parts of a product report the same input */
 	struct infer_inputs last;
 };
@@ -174,7 +174,7 @@ static int run_window(infer_imatrix *m, infer_engine *e, const int32_t *ids, int
 
 	TRY(infer_engine_submit(e, &q, NULL, err));
 	while (infer_engine_busy(e)) {
-		/* the next step may have other rows at the same address */
+		/* forget the last input: the next step may have other rows at its address */
 		m->last = (struct infer_inputs){ 0 };
 		TRY(infer_engine_step(e, err));
 		while (infer_engine_next(e, &ev))

@@ -1,4 +1,4 @@
-/* quant/plan.h - (private) the type of each tensor, and its place in the output files. */
+/* quant/plan.h - (private) the type of each tensor, and its position in the output files. */
 #ifndef QUANT_PLAN_H
 #define QUANT_PLAN_H
 #include <infer/quant.h>
@@ -38,9 +38,9 @@ struct infer_quant {
 	const struct infer_quant_opts *opts; /* NULL after infer_quant_new */
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
-	int how; /* register width of encoders, as in struct type */
+	int how; /* register width of encoders, ENCODE_128, _256 or 0 */
 	infer_gptq *gptq;
-	struct recipe_gptq read; /* the text of gptq, and how it was run */
+	struct recipe_gptq read; /* the text of gptq, and the options of its run */
 	char kv_type[32];
 	struct quant_tensor *tensors;
 	uint64_t n;

@@ -6,7 +6,7 @@
 #include "quant/write.h"
 #include "type/type.h"
 
-/* All rows of a matrix; only the columns of one Hessian. */
+/* All rows of a matrix, restricted to the columns of one Hessian. */
 struct gptq_job {
 	uint64_t tensor;
 	int64_t matrix;

@@ -38,7 +38,7 @@ struct scratch {
 	uint8_t h[9], m[9], both[81];
 };
 
-/* The points of a group under a scale. */
+/* The points chosen for a group with a given scale. */
 struct choice {
 	struct search_fit fit;
 	uint16_t q[8];
@@ -342,7 +342,7 @@ static float fit_group(const struct search_codebook *p, const search_v4 *x, cons
 	/* ternary: scales that clip more values are better */
 	float first = p->shift ? 0.9f : 0.8f, next = p->shift ? 0.2f : 0.1f;
 
-	memset(c->q, 0xff, sizeof c->q); /* COLD */
+	memset(c->q, 0xff, sizeof c->q); /* all COLD */
 	if (top < SEARCH_MIN_VALUE)
 		return 0;
 	for (int k = 0; k < (p->shift ? 2 : 1) * TRIES; k++) {
@@ -469,7 +469,7 @@ static void encode_absmax(const struct search *s, const struct search_codebook *
 
 	b->d = round_unit(s, p, &u);
 	for (int i = 0; i < g->count; i++) {
-		memset(g->c[i].q, 0xff, sizeof g->c[i].q); /* COLD */
+		memset(g->c[i].q, 0xff, sizeof g->c[i].q); /* all COLD */
 		int sc = u > 0 ? nearest(g->a[i] / u, p->most) : 0;
 		best_integer(g, s, p, signs, u, i, sc, sc, t);
 	}
