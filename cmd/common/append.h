@@ -5,10 +5,10 @@
 
 /* Confined to one thread. */
 struct append {
-	infer_records
-		*out; /* standard output; NULL: not printed. The caller writes records to it. */
-	infer_records *
-		file; /* the file; NULL: there is none. The caller writes the same records to it. */
+	/* writer for standard output; NULL: none. The caller writes records to it. */
+	infer_records *out;
+	/* writer for the file; NULL: none. The caller writes the same records to it. */
+	infer_records *file;
 	int fd;
 };
 /* Open the outputs. print: 1 to write to standard output. path: the file, or NULL; damaged lines at its

@@ -11,7 +11,7 @@ struct client_server {
 	const char *url; /* http(s)://HOST[:PORT][/PATH], or unix:PATH; a final /v1 is dropped */
 	const char *key_file; /* line 1 is the API key; NULL: no key is sent */
 	double timeout_s;     /* limit for one request, seconds */
-	const char *option;   /* the option that gave the address, for messages; NULL: --url */
+	const char *option;   /* name of the option for the URL, for messages; NULL: --url */
 };
 struct client;
 /* Prepare requests to a server; no connection is made yet. The caller calls client_close, on failure too.
@@ -28,7 +28,7 @@ struct client_call {
 	void *easy;     /* libcurl's handle; reused for the next request, with its connection */
 	int64_t status; /* HTTP status; 0: no answer */
 	int ended;      /* 1: the answer is complete, or the request has failed */
-	char why[128];  /* why it failed; "": the answer is complete */
+	char why[128];  /* why the request failed; "": the answer is complete */
 	struct client_call *next;
 };
 /* Begin a request: a POST of JSON, or a GET if body is NULL. The body is borrowed until c->ended.

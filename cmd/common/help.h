@@ -3,7 +3,7 @@
 #define COMMON_HELP_H
 #include "common/opt.h"
 
-/* A sub-command or a command line, and what it does. Lists end with { NULL }. */
+/* A sub-command or an example command line (head) and its description (text). Lists end with { NULL }. */
 struct help_line {
 	const char *head, *text;
 };
@@ -11,7 +11,7 @@ struct program {
 	const char *name;                 /* such as "infer-run" */
 	const char *usage;                /* the text after "Usage: " */
 	const char *brief;                /* one sentence, at most a line */
-	const char *about;                /* more sentences; NULL: none */
+	const char *about;                /* further description, sentences; NULL: none */
 	const struct help_line *subjects; /* the sub-commands; NULL: none */
 	const struct help_line *examples;
 	const struct opt *rows;

@@ -10,7 +10,7 @@
 
 enum { MAX_PART_BYTES = 96 };
 
-/* Return the length of a part of a name, up to a character of `ends`; 0 if it is not a valid part. */
+/* Return the length of the part of a name before a character of `ends`; 0 if that part is not valid. */
 static size_t part_length(const char *s, const char *ends)
 {
 	size_t n = strcspn(s, ends);

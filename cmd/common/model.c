@@ -213,7 +213,7 @@ static const char digits[] = "0123456789";
 static const char gpu_name[] = "cuda";
 enum { DEVICE_DIGITS = 3, LAYERS_DIGITS = 6 };
 
-/* True if all of s is a number of at most `most` digits. */
+/* True if s consists of 1 to `most` digits. */
 static int is_number(const char *s, size_t most)
 {
 	size_t n = strlen(s);

@@ -17,7 +17,7 @@
 #define MS INT64_C(1000000)
 #define TURN_NS (200 * MS)     /* period of the thread */
 #define FIRST_NS (500 * MS)    /* work that ends earlier shows no line */
-#define STOPPED_NS (2000 * MS) /* a longer pause between two turns: the process was stopped */
+#define STOPPED_NS (2000 * MS) /* after a longer pause between two turns, the process was stopped */
 enum { LINE = 256, STACK = 128 << 10 };
 #define WIPE "\r\033[K"
 

@@ -15,7 +15,7 @@ struct meter_sample {
 };
 struct meter {
 	struct meter_sample first, samples[METER_SAMPLES];
-	int n, last; /* samples in the ring; index of the newest */
+	int n, last; /* number of samples in the ring; index of the newest */
 	int whole;
 };
 /* Add a sample. */

@@ -28,9 +28,9 @@ void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 infer_log_fn say_log; /* log callback for options of libcore; user is unused */
 
-/* Print a line if the verbosity is at least this. */
+/* Print a line if the verbosity of say_init is at least `verbosity`. */
 void say_note(int verbosity, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* With -vv: print a text of several lines, each with the name of the program before it. */
+/* With -vv: print a text of several lines, each prefixed with the program name. */
 void say_text(const char *text, size_t n);
 /* Print a final line with totals, if stderr is a terminal or with -v. */
 void say_summary(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

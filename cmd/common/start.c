@@ -77,7 +77,7 @@ int start(const struct program *p, void *into, const struct start *s, int argc, 
 	sig_init(p->name);
 	say_init(p->name, 0);
 	opt_rest_init(rest);
-	/* options take precedence over the environment, and --help over errors in it */
+	/* options take precedence over the environment, --help over errors in the environment */
 	env_read(rows, into, &rest->mem, &env_err);
 	opt_parse(rows, into, argc, argv, rest, &err);
 	say_init(p->name, s->quiet ? -1 : s->verbose);

@@ -27,7 +27,7 @@ int batch_output_read(struct batch_output *o, struct seen *ids, int64_t *n, infe
 /* Add a line, which batch_output_write writes.
  * INFER_ENOMEM */
 int batch_output_put(struct batch_output *o, const struct buf *line, infer_error *err);
-/* Write all lines to the file; batch_output_sync: also to the disk.
+/* Write all lines to the file; batch_output_sync also syncs it to disk.
  * INFER_EAGAIN  the disk is full: nothing is lost, call it again later
  * INFER_EIO     another error of the disk */
 int batch_output_write(struct batch_output *o, infer_error *err);

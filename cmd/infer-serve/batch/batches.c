@@ -199,7 +199,7 @@ static int start_line(struct batch_run *w, const char *at, size_t n, infer_error
 
 	arena_reset(&w->mem);
 	if (batch_line_read(&line, &w->mem, w->b->endpoint, at,
-	                    n)) /* blank: all other lines were validated */
+	                    n)) /* only a blank line fails: the others were validated */
 		return INFER_OK;
 	if (seen_has(&w->ids, line.id->s, line.id->n))
 		return INFER_OK;
@@ -243,7 +243,7 @@ static int run_all_lines(struct batch_run *w, infer_error *err)
 
 static int save_batch(struct batch_run *w, infer_error *err) { return batch_save(w->s, w->b, err); }
 
-/* Change the status and save the batch.  If it cannot be saved, the next server runs it again. */
+/* Change the status and save the batch. If saving fails, the next server runs the batch again. */
 static void enter_status(struct batch_run *w, enum batch_status status)
 {
 	infer_error err;

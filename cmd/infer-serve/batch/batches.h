@@ -74,8 +74,8 @@ struct batch *batch_find(struct server *s, const char *id, const char *owner);
 void batch_set(struct batch *b, enum batch_status status);
 /* True if the status of b is final. */
 int batch_is_over(const struct batch *b);
-/* Write the batch object to --files-dir, or read it.
- * INFER_EAGAIN  the disk is full; INFER_EFORMAT it is not a batch; INFER_EIO INFER_ENOMEM */
+/* Write the batch object to --files-dir (save), or read it from there (load).
+ * INFER_EAGAIN  the disk is full; INFER_EFORMAT the file is not a batch; INFER_EIO INFER_ENOMEM */
 int batch_save(struct server *s, const struct batch *b, infer_error *err);
 int batch_load(struct batch **out, struct server *s, const char *id, infer_error *err);
 void batch_free(struct batch *b);

@@ -17,6 +17,6 @@ int files_describe(struct store *s, const char *name, const char *group, int64_t
  * INFER_EFORMAT the description is not JSON; INFER_ENOMEM: also if to->bad */
 int files_read(const struct store *s, const char *name, const char *group, struct buf *to,
                infer_error *err);
-/* True if the file exists and belongs to this group. */
+/* True if the file `name` exists and belongs to this group. */
 int files_has(const struct store *s, const char *name, const char *group);
 #endif

@@ -23,7 +23,7 @@ enum conn_state {
 	CONN_BODY,  /* the body of the request arrives */
 	CONN_WHOLE, /* the request is complete */
 	CONN_IDLE,  /* the request was answered, and no other has begun */
-	CONN_ENDED, /* shut down here: libmicrohttpd will close it */
+	CONN_ENDED, /* shut down by this module; libmicrohttpd closes it */
 };
 struct conn {
 	/* list of all: connections whose client left, then the others, least recently active first */

@@ -12,6 +12,6 @@ const char *http_field(struct MHD_Connection *c, const char *name);
 const struct sockaddr *http_client(struct MHD_Connection *c);
 /* The client's address as text, "unix" for a Unix socket. Freed with mem_free; NULL: no memory */
 char *http_address(struct MHD_Connection *c);
-/* Set the request id, the trace, and all of r->head except the path.  method: libmicrohttpd's. */
+/* Set the request id, the trace, and all of r->head except the path. method: kept, not copied. */
 void http_describe(struct http_request *r, struct MHD_Connection *c, const char *method);
 #endif

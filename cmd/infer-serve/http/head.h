@@ -8,7 +8,7 @@ struct MHD_Connection;
 
 /* True if a body of this Content-Type is read as JSON: application/json, ...+json, or none (NULL). */
 int head_is_json(const char *type);
-/* True if it can be a request id: 1 to 128 letters, digits and -_.:/ */
+/* True if `id` is a valid request id: 1 to 128 letters, digits and -_.:/ */
 int head_is_id(const char *id);
 /* The value of Content-Length; -1: not given, or not a number. */
 int64_t head_length(const char *value);

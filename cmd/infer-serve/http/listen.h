@@ -17,6 +17,6 @@ int listen_open(struct listener *l, const char *text, infer_error *err);
 /* Use a descriptor that is listening already.
  * INFER_EINVAL  the descriptor is not a listening socket */
 int listen_take(struct listener *l, int fd, infer_error *err);
-/* Remove the path.  http_quiesce closes the descriptor. */
+/* Remove the socket's path, if any. http_quiesce closes the descriptor. */
 void listen_remove(struct listener *l);
 #endif

@@ -21,7 +21,8 @@ struct origin {
 	char listen[256];             /* host of the listening address */
 	const struct opt_list *names; /* values of --server-name */
 };
-/* INFER_EINVAL  a value of --server-name is not a host name without scheme and port */
+/* Set up the checks for the listener l.  names: values of --server-name.
+ * INFER_EINVAL  one of them is not a host name without scheme and port */
 int origin_open(struct origin *o, const struct opt_list *names, const struct listener *l,
                 infer_error *err);
 /* Set r->early if the Host, Origin or Content-Type of r is refused.  Call it after admit_key. */
@@ -31,6 +32,6 @@ void origin_check(const struct origin *o, struct http_request *r, struct MHD_Con
 int origin_is_allowed(const char *only, const char *origin);
 /* True if a Host, with or without a port, has this name. */
 int origin_host_is(const char *host, const char *name);
-/* True if an Origin is that of the server's own pages, which were requested with this Host. */
+/* True if this Origin is that of the server's own pages for requests with this Host. */
 int origin_is_own(const char *origin, const char *host);
 #endif

@@ -19,7 +19,7 @@ enum stage {
 
 /* The head of the request. */
 struct http_head {
-	const char *method; /* libmicrohttpd's, valid as long as the request */
+	const char *method; /* string of libmicrohttpd, valid as long as the request */
 	char *path, *origin,
 		*remote; /* the client's address. All three are freed with mem_free; origin NULL: none */
 	int is_head; /* 1: the method is HEAD */
@@ -60,7 +60,7 @@ struct http_request {
 	enum stage stage;
 	int is_ended;
 	int status;
-	const char *type;     /* Content-Type; static */
+	const char *type;     /* value of Content-Type; static */
 	struct buf out;       /* the answer, or events that were not sent yet */
 	size_t out_sent;      /* bytes of `out` that were sent */
 	int64_t answer_bytes; /* bytes of the answer that were sent */
@@ -75,5 +75,5 @@ void http_request_drop(struct http_request *r);
 void http_run_endpoint(struct http_request *r);
 /* Complete the answer, whose body is r->out. type: Content-Type, static. Caller holds no lock. */
 void http_answer(struct http_request *r, int status, const char *type);
-extern const char http_json[]; /* Content-Type */
+extern const char http_json[]; /* Content-Type of JSON */
 #endif

@@ -17,14 +17,14 @@ enum {
 	EP_QUICK = 1 << 1,   /* answers at once, on the HTTP thread */
 	EP_ALWAYS = 1 << 2,  /* answers even while the server shuts down */
 	EP_OFF = 1 << 3,     /* known but not supported: answered with 501 */
-	EP_FILES = 1 << 4,   /* not supported without --files-dir */
+	EP_FILES = 1 << 4,   /* answered with 501 without --files-dir */
 	EP_UPLOAD = 1 << 5,  /* the body is a form with a file */
 	EP_PAGE = 1 << 6,    /* a file of the web page; absent with --no-page */
 	EP_MODEL = 1 << 7,   /* needs a model, which is loaded before the endpoint runs */
 	EP_BY_FILE = 1 << 8, /* the model may also be named by its file */
 };
-/* Answer r with http_answer, api_refuse or api_fault; or set r->api.gen.job, which the caller then runs
- * and answers (not if EP_QUICK). The caller ends r. */
+/* Handle r: answer with http_answer, api_refuse or api_fault; or set r->api.gen.job, which the caller
+ * then runs and answers (not if EP_QUICK). The caller ends r. */
 typedef void endpoint_fn(struct http_request *r);
 struct endpoint {
 	unsigned method;  /* ROUTE_GET, ROUTE_POST or ROUTE_DELETE */
@@ -38,7 +38,7 @@ struct route_table {
 	int n;
 };
 
-/* The endpoint for a path and a method, or NULL.  HEAD finds those of GET.
+/* Return the endpoint for a path and a method, or NULL. HEAD finds the endpoint of GET.
  * allowed  out: the methods of the path; 0: no endpoint has this path
  * rest     out: the part of `path` that the star stands for; NULL: no star */
 const struct endpoint *route_find(const struct route_table *t, const char *path, unsigned method,

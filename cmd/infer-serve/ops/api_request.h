@@ -52,7 +52,7 @@ struct event_writer {
 struct caller {
 	char key[KEYS_NAME + 1];   /* name of the API key; empty: none, or an unknown one */
 	char group[KEYS_NAME + 1]; /* name of the key's group; empty: no key */
-	int is_operator;           /* the key may read what concerns other groups */
+	int is_operator;           /* 1: the key may see requests of other groups */
 	struct fair_user *user;    /* user in server.users; guarded by the server's lock */
 };
 
@@ -60,7 +60,7 @@ struct caller {
 struct trace {
 	int is_given;
 	int is_sampled;             /* 1: the trace is recorded */
-	char id[33], parent_id[17]; /* of the trace, and of the caller's span; hexadecimal */
+	char id[33], parent_id[17]; /* ids of the trace and of the caller's span; hexadecimal */
 };
 
 /* The state of a request while its answer is generated, used by the thread that steps engines. */
@@ -80,7 +80,7 @@ struct generation {
 	int64_t first_ns;            /* time of the first token; 0: none yet */
 	/* time of the latest token of each sample; freed with mem_free */
 	int64_t *token_ns;
-	int64_t prompt_tokens, completion_tokens; /* of all samples; set at the end */
+	int64_t prompt_tokens, completion_tokens; /* sums over all samples; set at the end */
 };
 
 enum { API_ID = 128 };
@@ -89,12 +89,12 @@ struct api_request {
 	const struct api_owner *owner;
 	/* next in its queue, or in the list of running requests of its model */
 	struct api_request *next;
-	char name[24];       /* unique; never chosen by the client */
+	char name[24];       /* unique name; never chosen by the client */
 	char id[API_ID + 1]; /* X-Request-Id; empty for a line of a batch */
 	struct caller caller;
 	struct trace trace;
 	const infer_api *format; /* API format; NULL: the endpoint has none */
-	int is_anthropic;        /* errors are written as Anthropic writes them */
+	int is_anthropic;        /* 1: errors have the form of Anthropic's API */
 	int64_t began_ns;        /* when the head arrived, or the line was read */
 	double timeout_s;        /* timeout in the head of the request; 0: none */
 	struct buf body;
@@ -103,7 +103,7 @@ struct api_request {
 	struct buf span; /* for the tracer: JSON array of attributes */
 
 	/* the members below are guarded by the server's lock */
-	struct served *model; /* which is not unloaded before r ends; NULL: not known yet */
+	struct served *model; /* its model, not unloaded before r ends; NULL: not known yet */
 	int is_admitted;      /* 1: it counts against --max-queue */
 	int is_gone;          /* 1: the client left, or the batch was cancelled */
 	int retry_s;          /* for the header Retry-After; 0: 1 second */
@@ -113,7 +113,7 @@ struct api_request {
 void api_request_init(struct api_request *r, struct server *s, const struct api_owner *owner);
 /* Free what r holds, release its model and count it as ended.  Caller holds the lock. */
 void api_request_fini(struct api_request *r);
-/* Count r as not waiting and not running any more.  Caller holds the lock. */
+/* Stop counting r as admitted. Caller holds the lock. */
 void api_request_leave(struct api_request *r);
 /* Return the metrics that count r: of its model, or of the server if it has none. Caller holds the
  * lock. */

@@ -10,8 +10,9 @@
 
 struct fair_user {
 	struct fair_user *next;
-	uint64_t id;                      /* id of the API key; 0: requests without a key */
-	_Atomic int32_t weight, priority; /* 1 ... FAIR_MOST, -FAIR_MOST ... FAIR_MOST */
+	uint64_t id; /* id of the API key; 0: requests without a key */
+	/* weight 1 ... FAIR_MOST; priority -FAIR_MOST ... FAIR_MOST */
+	_Atomic int32_t weight, priority;
 	int64_t admitted; /* requests that wait or run; guarded by the server's lock */
 	/* used only by the thread that steps engines */
 	struct fair_user *next_busy;
@@ -42,8 +43,8 @@ void fair_put(struct fair *f, struct fair_item *i);
 struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest);
 /* Remove a request that waits. */
 void fair_drop(struct fair *f, struct fair_item *i);
-/* Count a request that ran as ended. */
+/* Subtract an ended request from the samples in the engine. */
 void fair_end(struct fair *f, struct fair_item *i);
-/* Add tokens to the user's service. */
+/* Count tokens as served to the user. */
 void fair_charge(struct fair_user *u, int64_t tokens);
 #endif

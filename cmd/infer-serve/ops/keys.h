@@ -36,7 +36,7 @@ void keys_name(char to[KEYS_NAME + 1], const struct key *k);
 void keys_group(char to[KEYS_NAME + 1], const struct key *k);
 /* True if one of the keys has this name. */
 int keys_have(const struct keys *k, const char *name);
-/* True if a key belongs to another group than this one (empty: to any group). */
+/* True if a key belongs to a group other than `group` (empty: to any group). */
 int keys_of_others(const struct keys *k, const char *group);
 
 /* The key in the value of the header Authorization, and its length; NULL: none. */

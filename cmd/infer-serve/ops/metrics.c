@@ -147,7 +147,7 @@ static void put_label(struct buf *to, const char *text)
 	}
 }
 
-/* Append infer_name{model_name="...": further labels and } must follow. */
+/* Append infer_NAME{model_name="MODEL": the caller appends further labels and the closing brace. */
 static void begin_sample(struct buf *to, const char *name, const char *model)
 {
 	buf_printf(to, "infer_%s{model_name=\"", name);

@@ -54,7 +54,7 @@ struct metrics_now {
 };
 struct metrics_process {
 	uint64_t resident_bytes, spans_dropped;
-	int64_t started;                /* seconds since 1970 */
+	int64_t started;                /* start of the process, seconds since 1970 */
 	const char *(*endpoint)(int i); /* returns the label of endpoint i */
 };
 

@@ -360,7 +360,7 @@ static void put_span(struct jwrite *w, const struct api_request *r, int status)
 	put_ns(w, "endTimeUnixNano", real);
 	jw_array(w, "attributes");
 	put_common(w, r, status);
-	/* the elements of the array, without its brackets */
+	/* r->span without its brackets: only the elements */
 	if (r->span.len > 2 && !r->span.bad)
 		jw_raw(w, NULL, r->span.at + 1, r->span.len - 2);
 	jw_end(w);

@@ -24,7 +24,7 @@ struct api_request;
 
 /* One sequence of a model, as /slots shows it. */
 struct slot {
-	const struct api_request *of; /* NULL: idle */
+	const struct api_request *of; /* request that uses the slot; NULL: idle */
 	int32_t index, decoded;       /* index of the sample in the request; tokens generated */
 };
 
@@ -56,7 +56,7 @@ struct served {
 	infer_job_reader *reader;
 	/* reads requests of infer-run, with its defaults and only the model's own chat template */
 	infer_job_reader *own_reader;
-	int has_own_chat; /* the model has a chat template */
+	int has_own_chat; /* 1: the model has a chat template */
 
 	/* the members below are guarded by the server's lock */
 	struct served *next;
@@ -97,7 +97,7 @@ struct served *served_by_name(struct server *s, const char *name, size_t n);
 /* Return the model whose file has this name, with or without folder, or this hub reference; NULL: none.
  * Caller holds the lock. */
 struct served *served_by_file(struct server *s, const char *path, size_t n);
-/* The first loaded model, and the next one; NULL: none. Caller holds no lock. */
+/* Return the first loaded model, or the one after m; NULL: none. Caller holds no lock. */
 struct served *served_first(struct server *s);
 struct served *served_next(struct served *m);
 

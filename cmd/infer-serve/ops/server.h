@@ -41,7 +41,7 @@ struct server {
 	const struct opt *rows; /* options of the command line */
 	infer_writer *writer;   /* used by the engine's thread only */
 	struct buf scratch;     /* used by the engine's thread only */
-	int64_t started;        /* seconds since 1970 */
+	int64_t started;        /* start of the server, seconds since 1970 */
 	struct sip_key secret;  /* key for names of requests and for cache salts */
 	struct access access;   /* access log; has its own lock */
 	int otlp_fd;            /* pipe to the process that sends spans; -1: none */
@@ -64,7 +64,7 @@ struct server {
 	struct work_queue load; /* requests whose model is not loaded */
 	pthread_cond_t changed; /* signalled when the state of a model has changed */
 	int64_t ended_ns;       /* when the latest request ended, or the start */
-	struct metrics metrics; /* of requests that name no model */
+	struct metrics metrics; /* counts requests that name no model */
 	int64_t n_active;       /* requests and lines of batches that are not freed yet */
 	int64_t n_admitted;     /* those of n_active that count against --max-queue */
 	uint64_t n_named, spans_dropped;

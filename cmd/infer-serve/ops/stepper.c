@@ -351,7 +351,7 @@ static int is_over(struct api_request *r, int64_t now)
 	return r->is_gone || r->gen.is_late;
 }
 
-/* End a request for which is_over is true. */
+/* End one request for which is_over is true. */
 static void end_early(struct api_request *r)
 {
 	struct infer_fault f = { .kind = INFER_FAULT_TIMEOUT, .param = "timeout" };

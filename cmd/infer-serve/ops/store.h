@@ -14,7 +14,7 @@
 
 enum { STORE_NAME = 64 };
 struct store {
-	int dir, lock; /* descriptors; -1: none */
+	int dir, lock; /* descriptors of the directory and its lock file; -1: none */
 	const char *path;
 	_Atomic uint64_t n;
 	uint64_t salt;
@@ -37,7 +37,7 @@ int store_is_name(const char *name, const char *prefix);
  * no such file. */
 int store_read(const struct store *s, const char *name);
 int store_append(const struct store *s, const char *name, infer_error *err);
-/* Size of a file; -1: there is none. */
+/* Size of a file in bytes; -1: no such file. */
 int64_t store_bytes(const struct store *s, const char *name);
 /* Create a file with a temporary name, and return its descriptor, -1 on error.  store_keep syncs
  * and renames it, store_drop removes it; both close it. */
@@ -48,13 +48,13 @@ void store_drop(const struct store *s, int fd, const char *name);
 int store_put(struct store *s, const char *name, const char *at, size_t n, infer_error *err);
 int store_get(const struct store *s, const char *name, struct buf *to, infer_error *err);
 int store_rename(const struct store *s, const char *from, const char *to, infer_error *err);
-/* Returns 0, or -1 with errno. */
+/* Remove a file. Returns 0, or -1 with errno set. */
 int store_remove(const struct store *s, const char *name);
 /* Call fn for each name with this prefix and no suffix, in any order, until it returns nonzero. Returns
  * that value, or 0. */
 int store_each(const struct store *s, const char *prefix, int (*fn)(void *user, const char *name),
                void *user);
-/* Write all n bytes.  what: for messages. */
+/* Write all n bytes. what: name of the contents, for messages. */
 int store_write(int fd, const char *at, size_t n, const char *what, infer_error *err);
 /* Set *err from errno: `what` could not be written. Returns err->code. */
 int store_fault(const char *what, infer_error *err);
