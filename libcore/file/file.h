@@ -6,12 +6,12 @@
 #include "base/os.h"
 
 struct file_shard {
-	struct os_file map; /* zero for bytes of the caller */
-	char *path;         /* NULL for bytes of the caller */
+	struct os_file map; /* mapped file; zero if the bytes are the caller's */
+	char *path;         /* NULL if the bytes are the caller's */
 	void *own;          /* unpacked bytes of a compressed file, whose map.at is NULL */
 	size_t own_bytes;
 	const unsigned char *at;
-	size_t bytes, header_bytes; /* header: metadata and tensor table */
+	size_t bytes, header_bytes; /* header_bytes: metadata and tensor table */
 };
 
 /* A key and its value in GGUF's packing, which every format produces: numbers little-endian and
@@ -22,14 +22,14 @@ struct file_value {
 	struct infer_meta meta; /* first: can be cast to its file_value */
 	const unsigned char *at;
 	size_t bytes;
-	size_t *mark; /* owned */
+	size_t *mark; /* owned; see above */
 };
 
 /* The metadata of one shard, in file order. */
 struct file_meta {
 	struct file_value *at;
 	uint32_t n, cap;
-	struct map map; /* key -> index */
+	struct map map; /* key -> index in at */
 };
 
 /* The ids of infer_file_id and infer_file_is, computed by the first call.  Nothing else in an open
@@ -42,17 +42,17 @@ struct file_ids {
 struct format;
 struct infer_file {
 	const struct format *format;
-	char *path; /* of the first shard */
+	char *path; /* path of the first shard */
 	struct file_shard *shards;
 	int n_shards;
-	struct file_meta meta; /* of the first shard */
+	struct file_meta meta; /* metadata of the first shard */
 	struct infer_tensor *tensors;
 	uint32_t n_tensors, cap_tensors;
-	struct map tensor_map; /* name -> index */
+	struct map tensor_map; /* name -> index in tensors */
 	uint32_t version;
-	uint64_t alignment;     /* GGUF only: of the first shard */
+	uint64_t alignment;     /* GGUF: alignment of the first shard */
 	void *own;              /* data of the format, which its close frees */
-	uint64_t private_bytes; /* of tensors that are copied, not mapped */
+	uint64_t private_bytes; /* bytes of tensors that are copied, not mapped */
 	/* [n_tensors] the ne[2] matrices of each tensor whose data is NULL because they are not
 	 * contiguous; NULL: no such tensor.  Owned by the format */
 	const void *const *const *parts;

@@ -33,15 +33,15 @@ struct safetensors_tensor {
 	int n_dims;                 /* 0 ... ST_MAX_DIMS */
 	int64_t shape[ST_MAX_DIMS]; /* as in the file: the last one is contiguous */
 	int shard;                  /* index of f->shards */
-	uint64_t offset;            /* of its first byte, from the start of that shard */
+	uint64_t offset;            /* first byte, from the start of the shard */
 	uint64_t bytes;
-	const unsigned char *data;      /* not aligned to anything */
-	const struct hf_packed *packed; /* if dtype is ST_PACKED */
+	const unsigned char *data;      /* may be unaligned */
+	const struct hf_packed *packed; /* set if dtype is ST_PACKED */
 };
 struct safetensors {
-	struct safetensors_tensor *at; /* in the order of the shards, and by offset in each */
+	struct safetensors_tensor *at; /* [n] sorted by shard, then by offset */
 	uint32_t n, cap;
-	struct map map; /* name -> index */
+	struct map map; /* name -> index in at */
 	struct arena names;
 };
 /* Append the tensors of shard `shard` of f and set its header_bytes.  Checks every offset: the
@@ -53,6 +53,6 @@ void safetensors_fini(struct safetensors *s); /* a zeroed *s is fine */
 /* Return the tensor of this name, or NULL. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name,
                                                   size_t n);
-const char *safetensors_dtype_name(int dtype); /* "F32" */
+const char *safetensors_dtype_name(int dtype); /* such as "F32" */
 unsigned safetensors_dtype_bytes(int dtype);
 #endif

@@ -25,8 +25,8 @@
 
 /* A mapped text file of the directory; at is NULL if the file is missing. */
 struct hf_text {
-	const char *name; /* "tokenizer.json" */
-	const char *at;   /* not NUL-terminated */
+	const char *name; /* such as "tokenizer.json" */
+	const char *at;   /* [n] text, not NUL-terminated */
 	size_t n;
 };
 
@@ -40,7 +40,7 @@ struct hf_made {
 /* The quantisation configuration; at is NULL if there is none. */
 struct hf_quant {
 	const struct json *at;
-	const char *file, *key; /* "config.json", "quantization_config" */
+	const char *file, *key; /* source: "config.json", "quantization_config" */
 	const char *method;     /* quant_method, or the method implied by the other members */
 };
 
@@ -67,7 +67,7 @@ struct hf_dir {
 	struct hf_text
 		quants[3];     /* quantize_config.json, quant_config.json, hf_quant_config.json */
 	struct hf_quant quant; /* set by hf_quant_find; in `brief` */
-	const struct json *text_config; /* text model's part of config, or all */
+	const struct json *text_config; /* the text model's part of config, or config */
 	const struct arch *arch;
 	const struct arch_hparam *hparam; /* parameters of `keys`; in `brief` */
 	struct safetensors raw;           /* all tensors of all shards, by their own names */
@@ -77,9 +77,9 @@ struct hf_dir {
 	size_t copies_bytes;
 	struct hf_made made[3]; /* set by hf_keys; come first in the file */
 	int n_made;
-	struct safetensors dense[HF_DENSE]; /* set by hf_dense */
+	struct safetensors dense[HF_DENSE]; /* files of dense layers, set by hf_dense */
 	int n_dense;
-	const char **notes; /* set by hf_note */
+	const char **notes; /* [n_notes] sentences of hf_note */
 	int n_notes;
 	struct buf head; /* the metadata as the bytes of a GGUF file, which f->meta points to */
 };

@@ -56,7 +56,7 @@ struct pack_sizes {
 	int n;
 	struct {
 		int bits;
-		int64_t group; /* -1: all inputs */
+		int64_t group; /* group size; -1: all inputs */
 	} at[PACK_SIZES];
 };
 /* Add a pair unless s has it.  INFER_EUNSUP: too many pairs */

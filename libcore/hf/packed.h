@@ -20,7 +20,7 @@ struct packing;
 /* One quantised weight matrix, or the matrices of all experts of a layer. */
 struct hf_packed {
 	const struct packing *how;
-	struct infer_str module; /* "model.layers.0.self_attn.q_proj" */
+	struct infer_str module; /* name: "model.layers.0.self_attn.q_proj" */
 	/* [i]: stored tensor how->parts[i]; NULL: absent */
 	const struct safetensors_tensor *part[PACKED_PARTS];
 	/* result of how->config; how->open may replace it by data in d->arena */

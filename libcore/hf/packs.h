@@ -75,7 +75,7 @@ int hf_factor_check(const struct hf_dir *d, const struct safetensors_tensor *t, 
                     infer_error *err);
 /* Sorted names of modules, in d->brief. */
 struct hf_names {
-	const char *key; /* "ignore" */
+	const char *key; /* member of the config: "ignore" */
 	const struct infer_str *at;
 	int n;
 };

@@ -19,14 +19,14 @@ struct hf_heads {
 struct hf_rows {
 	struct infer_str name; /* name in GGUF */
 	int slot, layer;       /* layer -1: none */
-	int type, n_dims;      /* enum infer_type */
+	int type, n_dims;      /* type: enum infer_type of the result */
 	int64_t ne[4];
 	int64_t cols, rows, mats; /* sizes of the result; cols is 1 for a vector */
 	/* [n_from] one tensor with all matrices, or one per matrix (T_STACK; NULL: not found) */
 	const struct safetensors_tensor **from;
 	int64_t n_from;
-	int64_t src_cols, src_rows; /* of a source matrix */
-	int64_t first, step;        /* step 1 or 2 */
+	int64_t src_cols, src_rows; /* sizes of a source matrix */
+	int64_t first, step;        /* see s(r) above; step 1 or 2 */
 	int turned;
 	int packed;    /* the source is quantised */
 	int64_t zeros; /* zero rows to append to the source's rows */

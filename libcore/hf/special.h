@@ -25,7 +25,7 @@ struct special {
 	struct hf_dir *d;
 	const struct json *added; /* added_tokens of tokenizer.json */
 	const struct json *text[SPECIAL_IDS];
-	int64_t id[SPECIAL_IDS]; /* -1: none */
+	int64_t id[SPECIAL_IDS]; /* token ids; -1: none */
 	enum special_add add[SPECIAL_IDS];
 };
 

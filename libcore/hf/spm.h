@@ -17,7 +17,7 @@ struct spm_piece {
 };
 struct spm {
 	struct hf_dir *d;
-	struct spm_piece *piece; /* [n], capacity `cap` */
+	struct spm_piece *piece; /* [n] pieces by id; capacity `cap` */
 	uint32_t n, cap;
 	int model; /* enum spm_model */
 	int dummy_prefix, squeeze;

@@ -21,9 +21,9 @@ struct hf_making {
 	const infer_model *m;             /* only arch and h are set */
 	int64_t first_position, n_tokens; /* n_tokens 0: no vocabulary */
 	int layers_next;                  /* layers of the checkpoint after the first n_layers */
-	int ranks;                        /* the model has a head that scores texts */
+	int ranks;                        /* the model has a head that scores texts (reranker) */
 	int added_one;       /* gains already include the 1 of T_PLUS1, as MLX stores them */
-	struct hf_rows **at; /* [n], in the order of the file */
+	struct hf_rows **at; /* [n] GGUF tensors, in the order of the file */
 	int64_t n;
 	const void *const **parts; /* [tensors of the file] infer_file.parts */
 	struct map map;            /* GGUF name -> index in `at` */

@@ -18,7 +18,7 @@ enum {
 	HF_SPECIAL = 1 << 4
 };
 struct hf_piece {
-	const char *s; /* NULL: no token has this id */
+	const char *s; /* text of the token; NULL: no token has this id */
 	uint32_t n;
 	int32_t added; /* index of an added token, or -1 */
 };
@@ -38,11 +38,11 @@ struct hf_vocab {
 	const struct json *norm, *pre, *post, *decode, *model; /* parsed trees of the texts above */
 	enum hf_model kind;
 	int bytes;               /* byte fallback: bytes without a token are encoded as <0x0A> */
-	int64_t unk;             /* "unk_id", or -1 */
+	int64_t unk;             /* id of the unknown token ("unk_id"), or -1 */
 	struct infer_str prefix; /* WordPiece: prefix of pieces that continue a word */
-	struct hf_piece *piece;  /* [n] by id */
+	struct hf_piece *piece;  /* [n] tokens by id */
 	uint32_t n, cap;
-	double *score; /* [n] unigram only */
+	double *score; /* [n] scores, unigram only */
 	/* Hash table with open addressing: text of a model's token -> id + 1 and hash bits. */
 	uint32_t *slot, mask, n_model;
 	struct sip_key sip;

@@ -10,7 +10,7 @@ int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_ent
 /* Write "Q4_K_M, UD-Q2_K_XL, x.gguf and 3 more": the models among the files; "" if there is none. */
 int hub_quants(char *out, size_t room, struct arena *mem, const struct hub_entry *e, size_t n,
                infer_error *err);
-const char *hub_base(const char *path);          /* the part after the last slash */
+const char *hub_base(const char *path);          /* return the part after the last slash */
 int hub_ends(const char *s, const char *ending); /* true if s ends so, in any case */
-void hub_size(char out[16], uint64_t bytes);     /* "4.1 GB" */
+void hub_size(char out[16], uint64_t bytes);     /* write the size: "4.1 GB" */
 #endif

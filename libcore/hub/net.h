@@ -21,7 +21,7 @@ struct hub_net_limits {
 	int64_t backoff_ns;   /* pause before the second attempt, doubled for each further; 0.5 s */
 	int64_t wait_ns;      /* total pause that the hub may demand with Retry-After; 5 min */
 	uint64_t piece;       /* bytes per range request; 16 MiB */
-	unsigned connections; /* in parallel; 6, at most 8 */
+	unsigned connections; /* parallel connections; 6, at most 8 */
 };
 struct hub_net_limits *hub_net_limits(struct hub_net *n);
 

@@ -31,7 +31,7 @@ struct hub_net {
 	const struct infer_hub_opts *o;
 	struct curl curl;
 	void *multi;
-	char *endpoint; /* without a slash at its end */
+	char *endpoint; /* base URL of the hub, without a final slash */
 	struct hub_origin origin;
 	struct hub_net_limits limits;
 	int64_t waited_ns; /* total pause that the hub has demanded */
@@ -50,9 +50,9 @@ typedef int hub_body_fn(void *user, const char *bytes, size_t n);
 
 struct hub_http {
 	/* set by the caller */
-	int is_head;    /* HEAD; otherwise GET */
+	int is_head;    /* 1: HEAD; 0: GET */
 	int stays;      /* do not follow a redirect to another origin */
-	char range[64]; /* "FROM-TO", or "" */
+	char range[64]; /* "FROM-TO"; "": the whole file */
 	char if_range[136];
 	hub_head_fn *head;
 	hub_body_fn *body;

@@ -13,9 +13,9 @@
 #include "hub/net.h"
 
 struct hub_piece {
-	uint64_t got;   /* bytes stored, from its start */
+	uint64_t got;   /* bytes stored, from the start of the piece */
 	uint64_t saved; /* value of `got` in the footer */
-	int active;     /* a request is fetching it */
+	int active;     /* a request is fetching the piece */
 };
 struct hub_ranges {
 	int fd;
@@ -24,7 +24,7 @@ struct hub_ranges {
 	int is_lfs;
 	struct hub_piece *at;
 	size_t n;
-	uint64_t have;    /* bytes stored */
+	uint64_t have;    /* bytes of the file stored */
 	uint64_t resumed; /* bytes of `have` from an earlier download */
 	/* state of the hash of the content [0, hashed) */
 	uint64_t hashed;

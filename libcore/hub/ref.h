@@ -9,8 +9,8 @@ enum { HUB_REPO = 98, HUB_REV = 130, HUB_FOLDER = HUB_REPO + 16, HUB_COMMIT = 41
 
 struct hub_ref {
 	char repo[HUB_REPO];               /* ORG/REPO */
-	char folder[HUB_FOLDER];           /* its folder in the cache: models--ORG--REPO */
-	char rev[HUB_REV];                 /* "main" if the reference names none */
+	char folder[HUB_FOLDER];           /* folder in the cache: models--ORG--REPO */
+	char rev[HUB_REV];                 /* revision; "main" if the reference has none */
 	char base[HUB_REPO + HUB_REV + 8]; /* the reference without FILE-OR-QUANT */
 	int has_rev;
 	int is_commit;    /* rev is 40 hexadecimal digits */

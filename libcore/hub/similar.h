@@ -8,7 +8,7 @@
 /* Names of the models in a store. */
 struct hub_names {
 	struct arena *mem;
-	const char **at; /* [n] */
+	const char **at; /* [n] NUL-terminated names */
 	size_t n, cap;
 };
 enum { HUB_NAMES_MOST = 4096 }; /* further names are ignored */

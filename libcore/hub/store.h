@@ -23,7 +23,7 @@ int hub_store_denied(const char *path, infer_error *err);
 enum { OLLAMA_NAME = 640 };
 struct ollama_name {
 	char path[OLLAMA_NAME];
-	char shown[OLLAMA_NAME]; /* without the default host and user */
+	char shown[OLLAMA_NAME]; /* for messages: without the default host and user */
 };
 /* Parse a name.  text: after "ollama:".  INFER_EINVAL: not a name */
 int ollama_name_parse(struct ollama_name *n, const char *text, infer_error *err);

@@ -113,7 +113,7 @@ static inline int unicode_is_word(uint32_t cp)
 
 /* Return the simple lower-case mapping; for U+0130, whose lower case is two code points, U+0069. */
 uint32_t unicode_to_lower(uint32_t cp);
-int unicode_class(uint32_t cp); /* canonical combining class */
+int unicode_class(uint32_t cp); /* return the canonical combining class */
 /* Write the full canonical decomposition of cp to out; returns 1 ... 4.  The caller reorders the
  * marks. */
 int unicode_decompose(uint32_t cp, uint32_t out[4]);

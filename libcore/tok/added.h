@@ -24,7 +24,7 @@ struct tok_node {
 	unsigned char c;
 };
 struct tok_added {
-	struct tok_entry *entry; /* [n_entries] owned; their texts are borrowed */
+	struct tok_entry *entry; /* [n_entries] owned; the texts are borrowed */
 	uint32_t n_entries;
 	struct tok_node *node; /* [n] */
 	/* [n] tok_node.user without tokens that end generation; NULL: equal to tok_node.user */

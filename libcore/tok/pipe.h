@@ -24,11 +24,11 @@ enum pipe_kind {
 	PIPE_STRIP,   /* remove white space at the ends: flags PIPE_LEFT, PIPE_RIGHT */
 	PIPE_PREPEND, /* insert `with` before the text, unless the text is empty */
 	PIPE_REPLACE, /* replace s, or the matches of code, by `with` */
-	PIPE_BERT,    /* flags PIPE_CLEAN ... */
+	PIPE_BERT,    /* BertNormalizer: flags PIPE_CLEAN ... */
 	PIPE_CHARSMAP,
 	PIPE_NMT,
 	/* pre-tokenizers */
-	PIPE_BYTES,     /* flags PIPE_PREFIX, PIPE_REGEX */
+	PIPE_BYTES,     /* ByteLevel: flags PIPE_PREFIX, PIPE_REGEX */
 	PIPE_SPLIT,     /* split at s, or at the matches of code */
 	PIPE_DIGITS,    /* split at characters of category N */
 	PIPE_PUNCT,     /* split at ASCII punctuation and category P */
@@ -61,7 +61,7 @@ struct pipe_step {
 	struct pretok *def; /* expression that `code` was compiled from */
 	struct pretok_code *code;
 };
-enum { PIPE_STEPS = 16 }; /* limit */
+enum { PIPE_STEPS = 16 }; /* limit on steps of norm and of pre */
 
 struct pipe_added {
 	int32_t id;
@@ -73,8 +73,8 @@ struct tok_pipe {
 	struct pipe_step norm[PIPE_STEPS], pre[PIPE_STEPS];
 	int n_norm, n_pre;
 	int byte_fallback, fuse_unk;
-	int32_t unk;              /* -1: none, so text without a token is dropped */
-	uint32_t word_chars;      /* WordPiece: characters; a longer word is unknown */
+	int32_t unk;              /* unknown token; -1: none, so such text is dropped */
+	uint32_t word_chars;      /* WordPiece: most characters of a known word */
 	const double *score;      /* [n] unigram: scores in double; NULL: floats suffice */
 	struct pipe_added *added; /* [n_added] */
 	uint32_t n_added;
@@ -84,7 +84,7 @@ struct tok_pipe {
 
 /* State of an encode call with a pipe. */
 struct pipe_run {
-	struct buf text[2], word[PIPE_STEPS]; /* outputs of steps, inputs of the next */
+	struct buf text[2], word[PIPE_STEPS]; /* outputs of steps */
 	struct tok_ids found;
 	uint32_t flags; /* flags of the encode call */
 	int first;      /* the part being normalised begins the text */

@@ -41,10 +41,10 @@ typedef int pretok_scan(const struct pretok_stage *st, struct pretok_it *it);
 
 struct pretok_stage {
 	const char *pattern;
-	pretok_scan *scan; /* NULL: PCRE2 */
+	pretok_scan *scan; /* NULL: PCRE2 runs the pattern */
 	const struct pretok_class *of;
 	uint32_t max;   /* most code points in a run; 0: no limit */
-	uint32_t flags; /* enum pretok_how */
+	uint32_t flags; /* bits of enum pretok_how */
 };
 
 enum pretok_how {

@@ -28,7 +28,7 @@ struct tok_run {
 	const struct infer_tokenizer *t;
 	struct tok_ids ids;
 	size_t unk_end;        /* ids.n after the last unknown token */
-	struct tok_word *word; /* [word_mask + 1]; NULL: none */
+	struct tok_word *word; /* [word_mask + 1] cache of words; NULL: no cache */
 	uint32_t word_mask;
 	struct merge *merge; /* merge to part_cap: scratch that is reused */
 	struct buf text;
@@ -40,6 +40,6 @@ struct tok_run {
 	struct pipe_run *pipe;
 	int no_end; /* text of message content must not yield tokens that end generation */
 	int lost;
-	unsigned lost_byte; /* a byte without a byte token and without an unknown token */
+	unsigned lost_byte; /* the byte that no token can encode, if lost */
 };
 #endif

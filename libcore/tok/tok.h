@@ -75,14 +75,14 @@ struct infer_tokenizer {
 	const struct tok_model *model;
 	const struct tok_model *base; /* defaults; differs from model if there is a pipe */
 	struct tok_strings piece;     /* pieces as stored in the file */
-	uint8_t *kind, *flag;         /* [n] enum tok_kind; TOK_EOG ... */
-	float *score;                 /* [n], or NULL */
-	int32_t id[TOK_IDS];          /* -1: none */
+	uint8_t *kind, *flag;         /* [n] enum tok_kind; bits TOK_EOG ... */
+	float *score;                 /* [n] scores of pieces; NULL: none */
+	int32_t id[TOK_IDS];          /* ids of special tokens; -1: none */
 	/* tokens before and after a text; NULL: given by the flags below */
 	int32_t *around;
 	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
-	const struct pretok *pre; /* BPE only */
+	const struct pretok *pre; /* pre-tokenizer, BPE only */
 	int raw; /* BPE: no byte alphabet: U+2581 is a space in pieces, symbols are code points */
 	int letters; /* BPE: words are in the byte alphabet already; symbols are code points */
 	int whole;   /* BPE: a word that is a token is not split */
@@ -91,17 +91,17 @@ struct infer_tokenizer {
 	/* set by tok_build */
 	uint64_t secret[3];   /* secret of the hashes, random for each tokenizer */
 	char *text;           /* texts of all tokens, concatenated */
-	uint32_t *text_at;    /* [n + 1] */
+	uint32_t *text_at;    /* [n + 1] offset of each text */
 	struct tok_map map;   /* piece to id */
 	int duplicates;       /* some pieces are equal */
-	int32_t byte_id[256]; /* -1: none */
+	int32_t byte_id[256]; /* token of each byte; -1: none */
 	uint32_t max_len;     /* bytes of the longest piece */
 	/* true if words can be encoded separately: no piece has U+2581 after another character */
 	int words_separate;
 	struct pretok_code *pre_code; /* this and the next two: BPE only */
 	struct tok_merge *merge;
-	struct tok_map pair;          /* (left, right) to rank */
-	struct spm_charsmap charsmap; /* SentencePiece kinds */
+	struct tok_map pair;          /* (left, right) to rank of merge */
+	struct spm_charsmap charsmap; /* SentencePiece kinds only */
 	double unk_score;             /* this and the next two: unigram only */
 	float max_score;
 	uint16_t *reach; /* bytes of the longest piece, by the hash of its first code point */
@@ -126,10 +126,10 @@ struct tok_source {
 };
 
 struct tok_model {
-	const char *gguf;    /* value of tokenizer.ggml.model */
-	const char *kind;    /* infer_tokenizer_kind */
-	const char *pre;     /* the pre-tokenizer if the file names none; NULL: the kind has none */
-	int32_t id[TOK_IDS]; /* the default if the file names none; -1: none */
+	const char *gguf;    /* its value of tokenizer.ggml.model */
+	const char *kind;    /* result of infer_tokenizer_kind */
+	const char *pre;     /* default pre-tokenizer; NULL: the kind has none */
+	int32_t id[TOK_IDS]; /* default ids of special tokens; -1: none */
 	/* tokens before and after a text; NULL: given by the flags below */
 	int32_t *around;
 	uint32_t n_before, n_after;
@@ -166,14 +166,14 @@ static inline int tok_may(const struct tok_run *r, int32_t id)
 {
 	return !(r->no_end && r->t->flag[id] & TOK_EOG);
 }
-static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* token, or -1 */
+static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its token, or -1 */
 {
 	int32_t id = r->t->byte_id[b];
 	return id >= 0 && tok_may(r, id) ? id : -1;
 }
 /* Return the code point of a byte in the alphabet of byte-level BPE. */
 uint32_t tok_letter(unsigned char b);
-int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
+int tok_byte_of(const char *s, size_t n); /* return 10 for "<0x0A>"; -1: not a byte */
 /* Push the byte tokens of s, or the unknown token; r->lost is set if there is neither. */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
 /* Push the ids of a short word from the cache and return 1.  Returns 0 if it is not cached; *slot
