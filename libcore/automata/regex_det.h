@@ -29,7 +29,7 @@ struct det {
 	struct nfa *nfa;
 	struct draft m;
 	uint32_t *rep;  /* [n_classes] a character of the class */
-	uint8_t *word;  /* [n_classes] 1 if it is a \w */
+	uint8_t *word;  /* [n_classes] 1: the class is within \w */
 	uint64_t *in;   /* [n_sets][words] bits: the classes of a set */
 	uint32_t words; /* words of a row of `in` */
 

@@ -190,7 +190,7 @@ static int make_classes(struct det *d, const uint8_t *used)
 	return refine_all(w, parts, n, &d->m.classes);
 }
 
-/* Set rep, word and in. */
+/* Set d->rep, d->word and d->in. */
 static int describe_classes(struct det *d, const uint8_t *used)
 {
 	const struct classes *c = &d->m.classes;

@@ -81,8 +81,8 @@ static int calls_first(struct gbnf *p, struct code_walk *k, uint32_t r, const ui
 	return INFER_OK;
 }
 
-/* Remove rules that call no remaining rule before a character, then rules that no remaining rule so
- * calls.  Rules that remain are left recursive. */
+/* Remove rules that call no remaining rule before a character, then rules that no remaining rule
+ * calls before a character.  Rules that remain are left recursive. */
 static int refuse_left_recursion(struct gbnf *p, struct code_walk *k)
 {
 	uint8_t *called, *gone;

@@ -35,7 +35,7 @@ struct spelled {
 struct parts {
 	struct work tree, w; /* tree: memory of the pieces; w: of the grammar */
 	struct grammar *g;
-	int rc, blamed; /* the first failure; its message has a subject (parts_blame) */
+	int rc, blamed; /* rc: first failure; blamed: its message has a subject (parts_blame) */
 	const struct dfa_word *control;
 	size_t n_controls;
 	struct piece *piece;

@@ -1,5 +1,5 @@
-/* ir/ir.h - a compiled constraint: goals for JSON values, code for rules, or one automaton.  For the
- * rooms that compile constraints (schema, gbnf, grammar) and that read them (ir, mask).
+/* ir/ir.h - a compiled constraint: goals for JSON values, code for rules, or one automaton.  For
+ * the modules that compile constraints (schema, gbnf, grammar) or read them (ir, mask).
  *
  * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a
  * goal for an element or member, with the counters of the array (`contains`) that it increments, or

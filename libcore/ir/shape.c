@@ -89,7 +89,8 @@ static int update_array_row(struct work *w, const struct grammar *g, struct arra
 	return INFER_OK;
 }
 
-/* Set *live if the array can be completed.  Fills a->can backwards; the last row follows itself. */
+/* Set *live if the array can be completed.  Fills a->can backwards; the last row succeeds
+ * itself. */
 static int find_array_live(struct work *w, const struct grammar *g, struct array_shape *a,
                            int *live)
 {

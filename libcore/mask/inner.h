@@ -31,7 +31,7 @@ struct entry_key {
 /* the texts in which the item ends, or the name of a slot */
 struct ending {
 	uint32_t slot;    /* NOWHERE: none */
-	uint32_t n, *id;  /* names: tokens that end exactly there */
+	uint32_t n, *id;  /* names: tokens that end exactly after the name */
 	struct trie rest; /* the remaining bytes of longer tokens */
 };
 

@@ -26,9 +26,9 @@ struct work;
 enum { SCHEMA_2020 = 0, SCHEMA_4 = 4, SCHEMA_6 = 6, SCHEMA_7 = 7, SCHEMA_2019 = 19 };
 
 struct schema_opts {
-	int draft;    /* if the schema has no $schema */
-	int annotate; /* format is an annotation */
-	int lax;      /* skip what cannot be enforced */
+	int draft;    /* draft of a schema without $schema */
+	int annotate; /* 1: `format` does not constrain */
+	int lax;      /* 1: skip keywords that cannot be enforced */
 	/* NULL, or gets the JSON pointers of what has no effect, each ended by NUL. */
 	struct buf *ignored;
 	/* Members have the order of `properties`. If an object has such members, others follow

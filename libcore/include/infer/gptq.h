@@ -45,7 +45,7 @@ struct infer_observer infer_gptq_observer(infer_gptq *g);
 /* A text, cut into windows as for infer/eval.h; everything is borrowed until g is freed or reads
  * another text. */
 struct infer_gptq_text {
-	const infer_model *model; /* of the file that is quantised */
+	const infer_model *model; /* the model that is quantised */
 	infer_engine *engine;     /* opened with the observer */
 	const int32_t *ids;
 	size_t n_ids;

@@ -33,7 +33,7 @@ struct infer_hub_opts {
 	 * infer_hub_free.  "": Ollama's template is of an unknown family.  May be NULL */
 	char **chat;
 	struct infer_watch watch; /* progress in bytes; see infer/watch.h */
-	void *user;               /* argument of the two callbacks */
+	void *user;               /* argument of say and note */
 	const int *cancel;        /* *cancel != 0: stop (volatile sig_atomic_t); may be NULL */
 };
 

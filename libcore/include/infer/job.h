@@ -113,7 +113,7 @@ enum {
 };
 
 typedef struct infer_job_reader infer_job_reader; /* Immutable; must outlive its jobs */
-/* O(vocabulary).
+/* Create a reader.  O(vocabulary).
  * INFER_EINVAL  a text of breaker_texts is empty; INFER_ENOMEM */
 int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o, infer_error *err);
 void infer_job_reader_free(infer_job_reader *r);

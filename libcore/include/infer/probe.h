@@ -27,7 +27,7 @@ struct infer_probe_opts {
 	const char *isa; /* the kernel set to measure; NULL: every one that runs here */
 	uint32_t flags;
 };
-/* INFER_EINVAL: a field out of its range.
+/* Create a probe.  INFER_EINVAL: a field is out of its range.
  * INFER_EUNSUP: a kernel set that the build or the processor lacks.
  * INFER_ENOMEM INFER_EIO */
 int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);

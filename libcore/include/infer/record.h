@@ -114,7 +114,7 @@ typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
 
 /* Reads the records of a batch, in order to resume it.  Confined. */
 typedef struct infer_resume infer_resume;
-/* name: the name of the file for messages; borrowed until r is freed */
+/* Create a reader.  name: of the file, for messages; borrowed until r is freed */
 int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
                      infer_error *err);
 void infer_resume_free(infer_resume *r);

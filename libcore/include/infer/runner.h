@@ -26,7 +26,7 @@ extern "C" {
 typedef struct infer_runner infer_runner;
 typedef struct infer_task infer_task; /* a job that is running or has ended */
 
-/* e, m: borrowed, must outlive *out.  INFER_ENOMEM */
+/* Create a runner.  e, m: borrowed, must outlive *out.  INFER_ENOMEM */
 int infer_runner_new(infer_runner **out, infer_engine *e, const infer_model *m, infer_error *err);
 /* Cancel the running tasks, and free all tasks. */
 void infer_runner_free(infer_runner *r);
