@@ -31,8 +31,8 @@ struct change {
 static const struct form {
 	const char *theirs, *ours;
 	struct names keys[NAMES], tensors[NAMES];
-	const char *drop[NAMES];      /* tensors whose names begin with this */
-	const char *drop_keys[NAMES]; /* keys whose names begin with this */
+	const char *drop[NAMES];      /* prefixes of tensors to drop */
+	const char *drop_keys[NAMES]; /* prefixes of keys to drop */
 	const char *note;
 	int (*is)(const struct infer_file *f);
 	int (*fill)(struct change *c);
@@ -134,7 +134,7 @@ static int is_gemma3(const struct infer_file *f)
 		                             "rope.global.freq_base", "rope.local.freq_base" };
 
 	if (infer_file_tensor(f, "dense.0.weight"))
-		return 0; /* EmbeddingGemma is another model */
+		return 0; /* no: EmbeddingGemma is another model */
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (find_key(f, "gemma3", marks[i]))
 			return 1;
@@ -175,7 +175,7 @@ static int fill_gemma3(struct change *c)
 	TRY(fill_f32(c, "gemma3", "rope.freq_base", 1e6f));
 	TRY(fill_f32(c, "gemma3", "rope.freq_base_swa", 1e4f));
 	TRY(infer_meta_u64(c->f, "gemma3.context_length", &context, NULL, NULL));
-	if (context < 131072) /* the model of one billion parameters has no RoPE scaling */
+	if (context < 131072) /* the 1B model has no RoPE scaling */
 		return INFER_OK;
 	TRY(fill_text(c, "gemma3", "rope.scaling.type", "linear"));
 	return fill_f32(c, "gemma3", "rope.scaling.factor", 8);

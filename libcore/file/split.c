@@ -137,7 +137,7 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 	char *path = mem_strndup(MEM_FILE, f->path, n);
 	if (!path)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
-	kept = f->shards[0]; /* so that it is not unpacked twice */
+	kept = f->shards[0]; /* keep it, so that it is not unpacked twice */
 	f->n_shards = 0;
 	file_drop(f);
 	int rc = read_shards(f, path, path + n - SUFFIX - zst, count, &kept, err);

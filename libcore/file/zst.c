@@ -20,7 +20,7 @@
 enum {
 	CHUNK = 256 << 10, /* bytes of the file per read */
 	FIRST = 64 << 10,  /* bytes unpacked before the header is read */
-	WINDOW_LOG = 27,   /* the limit of zstd -d */
+	WINDOW_LOG = 27,   /* log2 of the largest window, as in zstd -d */
 	HEAD_LEAST = 5,    /* bytes of the shortest frame header */
 	HEAD_MOST = 18,
 	HEADER_MOST = 1 << 30,
@@ -29,7 +29,7 @@ enum {
 struct unpack {
 	struct infer_file *f;
 	struct file_shard *s;
-	const char *path; /* for messages */
+	const char *path; /* path of the file, for messages */
 	ZSTD_DCtx *d;
 	/* n bytes of the file from offset `from` on; the first pos are consumed */
 	unsigned char *in;
@@ -202,7 +202,7 @@ static int read_header(struct unpack *u, struct gguf_size *size)
 			                   u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
 		TRY(gguf_measure(size, u->out, u->len, u->path, u->err));
 		if (ended && (size->need || size->bytes > u->len))
-			size->bytes = u->len; /* gguf_read reports what is missing */
+			size->bytes = u->len; /* header incomplete: gguf_read reports it */
 		if (ended || !size->need)
 			return INFER_OK;
 		if (size->need > HEADER_MOST)

@@ -17,7 +17,7 @@ static struct infer_str next_line(struct infer_str *s)
 	struct infer_str line = { s->at, end ? (uint64_t)(end - s->at) : s->len };
 	uint64_t used = line.len + (end != NULL);
 
-	if (used) /* at may be NULL if the text is empty */
+	if (used) /* s->at may be NULL if it is empty */
 		s->at += used;
 	s->len -= used;
 	if (line.len && line.at[line.len - 1] == '\r')

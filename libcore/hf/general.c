@@ -240,7 +240,7 @@ static void put_type(struct hf_dir *d)
 	if (type >= 0)
 		gguf_write_u32(d->keys, "general.file_type", (uint32_t)type);
 	gguf_write_u32(d->keys, "general.quantization_version",
-	               2); /* version of the layouts of quantised blocks */
+	               2); /* version of GGUF's block layouts */
 }
 
 int hf_general(struct hf_dir *d, infer_error *err)

@@ -40,7 +40,7 @@ int hf_e4m3_open(struct hf_dir *d, struct hf_packed *p, const struct hf_e4m3 *w,
 		p->type = INFER_F8_E4M3;
 		return INFER_OK;
 	}
-	if (w->s.powers) { /* BF16 holds the 4 significant bits of any E4M3 number */
+	if (w->s.powers) { /* exact in BF16: E4M3 has 4 significant bits */
 		p->type = INFER_BF16;
 		return INFER_OK;
 	}

@@ -50,7 +50,7 @@ static const struct hf_member members[] = {
 	{ "quant_method", MEMBER_STRING, 0, 0, "gptq auto-round intel/auto-round" },
 	{ "method", MEMBER_STRING, 0, 0, "gptq" },
 	{ "is_marlin_format", MEMBER_FALSE, 0, 0, NULL },
-	ANY("dynamic"), /* read_overrides */
+	ANY("dynamic"), /* read by read_overrides */
 	ANY("act_group_aware"),
 	ANY("cache_block_outputs"),
 	ANY("cache_examples_on_gpu"),

@@ -255,7 +255,7 @@ void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t 
 {
 	const struct infer_type_info *t = infer_type_info(p->type);
 	size_t bytes = (size_t)(p->cols / t->block) * (size_t)t->block_bytes;
-	(void)mat; /* only one matrix */
+	(void)mat; /* always 0: one matrix */
 
 	for (int64_t i = 0; i < n; i += BAND) {
 		struct band b = { .p = p, .first = row + i, .group = -1 };

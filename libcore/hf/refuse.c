@@ -90,7 +90,7 @@ static int compare_file_names(const void *key, const void *at)
 }
 
 struct names {
-	const char *const *at; /* sorted */
+	const char *const *at; /* [n] sorted names */
 	int n;
 };
 

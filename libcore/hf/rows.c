@@ -96,7 +96,7 @@ static void convert_elements(const struct hf_rows *h, int dtype, unsigned char *
 		else if (is_negated_exp(h->how))
 			x = (float)-fm_exp((double)x);
 		bits = num_bits(x);
-		if (out == 2) /* exact: the source has at most 8 significant bits */
+		if (out == 2) /* exact: source values have at most 8 significant bits */
 			bits >>= 16;
 		memcpy(to + (size_t)i * out, &bits, out);
 	}
@@ -179,7 +179,7 @@ struct piece {
 	struct hf_rows *h;
 	const unsigned char *from; /* a matrix of the source */
 	int dtype;
-	int64_t row, n; /* rows of a matrix of the result */
+	int64_t row, n; /* rows row ... row + n - 1 of a result matrix */
 	unsigned char *to;
 };
 
@@ -265,7 +265,7 @@ struct work {
 	const struct infer_watch *watch;
 	uint64_t bytes; /* bytes of all results */
 	_Atomic uint64_t done;
-	size_t scratch_bytes; /* per worker */
+	size_t scratch_bytes; /* scratch of each worker */
 	unsigned char *scratch;
 };
 

@@ -10,9 +10,9 @@
 struct piece {
 	const struct hf_rows *h;
 	const struct hf_packed *p;
-	int64_t mat, row, n;    /* rows of a matrix of the result */
+	int64_t mat, row, n;    /* rows row ... row + n - 1 of result matrix mat */
 	size_t in, out;         /* bytes of a row of the source and of the result */
-	unsigned char *to, *at; /* at: scratch */
+	unsigned char *to, *at; /* result; scratch */
 };
 
 size_t hf_rows_packed_scratch(const struct hf_rows *h, int64_t n)
@@ -100,7 +100,7 @@ static void copy_repacked_rows(const struct piece *w)
 			        w->at + (size_t)(hf_rows_source(h, w->row + i) - low) * w->in);
 		return;
 	}
-	for (int64_t i = 0; i < w->n; i = next) { /* runs of consecutive source rows */
+	for (int64_t i = 0; i < w->n; i = next) { /* loop over runs of consecutive source rows */
 		int64_t s = hf_rows_source(h, w->row + i);
 		for (next = i + 1; next < w->n; next++)
 			if (hf_rows_source(h, w->row + next) != s + next - i)

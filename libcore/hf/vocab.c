@@ -209,7 +209,7 @@ static int read_merges(struct hf_vocab *v, infer_error *err)
 			b = (struct infer_str){ a.at + left + 1, space ? a.len - left - 1 : 0 };
 			a.len = left;
 			if (b.len && memchr(b.at, ' ', b.len))
-				b.len = 0; /* not two parts */
+				b.len = 0; /* not two parts: an error below */
 		}
 		TRY(add_merge(v, a, b, err));
 	}

@@ -22,12 +22,12 @@ static int fits_memory(uint64_t bytes, uint64_t memory)
 
 /* One model: a GGUF file or all parts of a split one. */
 struct gguf {
-	size_t at, n; /* its entries: order[at .. at + n); n < parts: some are missing */
+	size_t at, n; /* entries order[at .. at + n); n < parts: parts are missing */
 	size_t parts;
-	const char *tag; /* quantisation in its name */
-	size_t tag_n;    /* 0: none */
+	const char *tag; /* quantisation in the file's name */
+	size_t tag_n;    /* length of tag; 0: none */
 	int is_ud;       /* the tag follows "UD-" */
-	int bits;        /* nominal bits of a weight; 0: unknown */
+	int bits;        /* nominal bits per weight; 0: unknown */
 	uint64_t bytes;
 };
 

@@ -225,7 +225,7 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 		hub_say(g->o, "%s; the cache has the model", err ? err->message : "no connection");
 		return INFER_OK;
 	}
-	if (names_file(g->ref.what)) /* a quantisation may match several files of the hub */
+	if (names_file(g->ref.what)) /* otherwise ask the hub, which may have several matches */
 		TRY(find_cached(g, path, err));
 	if (!*path) {
 		TRY(ask_files(g, err));
@@ -255,7 +255,7 @@ static int get_hf(char **path, const char *text, const struct infer_hub_opts *o,
 	if (!rc && o->offline)
 		rc = use_cache(&g, path, "HF_HUB_OFFLINE is set", err);
 	else if (!rc && g.ref.is_commit &&
-	         names_file(g.ref.what)) /* the content of a commit never changes */
+	         names_file(g.ref.what)) /* a commit's files never change: do not ask the hub */
 		rc = find_cached(&g, path, err);
 	if (!rc && !*path)
 		rc = ask_hub(&g, path, err);

@@ -143,7 +143,7 @@ static int fail_missing_repo(const struct hub_ref *ref, const struct roots *r, i
 
 struct list {
 	struct arena mem;
-	struct hub_entry *at; /* [n] */
+	struct hub_entry *at; /* [n] files */
 	size_t n;
 };
 

@@ -11,7 +11,7 @@ enum { STALLED = -1, BUFFER = 256 << 10 };
 static void copy_value(char *to, size_t room, const char *s, size_t n)
 {
 	if (n >= room)
-		n = 0; /* too long to be valid */
+		n = 0; /* too long: not valid */
 	memcpy(to, s, n);
 	to[n] = 0;
 }
@@ -295,7 +295,7 @@ static int follow_redirect(struct hub_http *h, int *followed, infer_error *err)
 		h->url = url;
 		return send_request(h, err);
 	}
-	if (!rc) { /* store the absolute address */
+	if (!rc) { /* store the absolute URL */
 		buf_fini(&h->location);
 		h->location = url;
 		return INFER_OK;

@@ -126,7 +126,7 @@ static int find_manifest(struct found *f, const struct ollama_name *name,
 	for (int i = 0; absent && model_folder_at(f->folder, i, o); i++) {
 		snprintf(f->path, sizeof f->path, "%s/manifests/%s", f->folder, name->path);
 		rc = hub_store_read(&f->manifest, f->path, MANIFEST_MOST, &absent, err);
-		if (rc == INFER_EIO && !denied.code) { /* try the other folders */
+		if (rc == INFER_EIO && !denied.code) { /* not readable: try the other folders */
 			denied = err ? *err : (infer_error){ .code = rc };
 			absent = 1;
 		} else if (rc) {

@@ -194,7 +194,7 @@ int hub_ranges_put(struct hub_ranges *r, uint64_t at, const void *bytes, size_t 
 		uint64_t begin = k * r->piece, whole = hub_ranges_bytes(r, k), in = at - begin;
 		size_t part = n < whole - in ? n : (size_t)(whole - in);
 
-		if (in <= p->got && in + part > p->got) { /* [p->got, in + part) is new */
+		if (in <= p->got && in + part > p->got) { /* the bytes from p->got on are new */
 			size_t old = (size_t)(p->got - in);
 
 			TRY(write_at(r, from + old, part - old, at + old, err));

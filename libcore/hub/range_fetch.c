@@ -26,8 +26,8 @@ struct lane {
 	struct hub_http http;
 	int active;
 	size_t piece;
-	uint64_t at, end; /* offset in the file of the next byte of the answer; end of the answer */
-	uint64_t gained;  /* new bytes of this request */
+	uint64_t at, end; /* offsets in the file: next byte of the answer, end of the answer */
+	uint64_t gained;  /* new bytes received by this request */
 };
 struct fetch {
 	struct hub_net *net;
@@ -100,7 +100,7 @@ static int on_head(void *user)
 	}
 	if (read_content_range(h->content_range, &from, &end, &all) || all != f->i->bytes)
 		return refuse_content(f);
-	if (from != l->at || end > l->end || end <= from) { /* not the range that was requested */
+	if (from != l->at || end > l->end || end <= from) { /* another range than requested */
 		if (f->no_ranges)
 			return refuse_content(f);
 		f->no_ranges = 1;

@@ -59,7 +59,7 @@ int unicode_decompose(uint32_t cp, uint32_t out[4])
 
 void unicode_order(uint32_t *cp, size_t n)
 {
-	size_t start = 0; /* the start of the run of marks that ends at i */
+	size_t start = 0; /* start of the run of marks that contains i */
 
 	for (size_t i = 0; i < n; i++) {
 		int c = unicode_class(cp[i]);

@@ -262,7 +262,7 @@ static int split_metaspace(struct words *w, int k, const char *s, size_t n, int 
 struct byte_word {
 	struct words *w;
 	int k;
-	const char *s; /* the text that contains it */
+	const char *s; /* text that contains the word */
 	int first;
 };
 

@@ -9,9 +9,9 @@
 /* The position of a step, for messages. */
 struct reader {
 	struct tok_pipe *p;
-	const char *name;  /* of the file */
-	const char *where; /* "normalizer" */
-	const char *list;  /* the member of a Sequence */
+	const char *name;  /* name of the file */
+	const char *where; /* top-level member: "normalizer" */
+	const char *list;  /* the list in a Sequence: "normalizers" */
 	struct pipe_step *step;
 	int *n;
 	infer_error *err;

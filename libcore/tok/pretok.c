@@ -23,7 +23,7 @@ struct run {
 	const char *subject, *text; /* subject: text, or a copy that is valid UTF-8 */
 	pcre2_match_data *match;
 	pcre2_match_context *limits; /* limits of PRETOK_FOREIGN; else NULL */
-	size_t from;                 /* where the last step ended */
+	size_t from;                 /* offset of the previous callout */
 	size_t left;                 /* steps left before matching is stopped */
 	pretok_fn *fn;
 	void *user;
@@ -88,7 +88,7 @@ static int compile_stage(struct pretok_code *c, int i, infer_error *err)
 		pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
 		return err_set(err, INFER_EUNSUP, "%s: %s", c->p->names, why);
 	}
-	must(code == PCRE2_ERROR_HEAP_FAILED); /* the expressions of the list are well-formed */
+	must(code == PCRE2_ERROR_HEAP_FAILED); /* otherwise the listed expression is invalid */
 	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
 }
 
@@ -164,7 +164,7 @@ static int run_pcre2(struct run *r, int k, const char *s, size_t n)
 			               "pre-tokenizer %s: PCRE2 reached a limit (%d) at byte %zu "
 			               "of the text",
 			               r->c->p->names, rc, (size_t)(s - r->subject) + at);
-		size_t from = v[0], to = v[1]; /* later stages use the same match data */
+		size_t from = v[0], to = v[1]; /* copied: later stages overwrite the match data */
 		TRY(run_stage(r, k + 1, s + done, from - done));
 		TRY(run_stage(r, k + 1, s + from, to - from));
 		done = at = to;

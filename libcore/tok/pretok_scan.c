@@ -72,7 +72,7 @@ static size_t skip_white(struct pretok_it *it, size_t at, uint32_t flags)
 	size_t last = at, eol = 0, p = at, k;
 	uint32_t cp, set;
 
-	if (at < it->run) /* inside a run that was scanned */
+	if (at < it->run) /* inside a run that is already scanned */
 		return skip_blanks(it, at);
 	while ((k = peek(it, p, &cp, &set)) && set & UNI_SPACE) {
 		last = p;

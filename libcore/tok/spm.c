@@ -68,7 +68,7 @@ size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, ch
 /* Map a float to an integer in reverse order: the greatest float has the lowest rank. */
 static uint32_t rank_of(float score)
 {
-	uint32_t u = num_bits(score + 0.0f); /* -0 becomes 0 */
+	uint32_t u = num_bits(score + 0.0f); /* + 0.0f turns -0 into 0 */
 	return u >> 31 ? u : 0x7fffffff - u;
 }
 

@@ -59,7 +59,7 @@ static int32_t find_longest_piece(const struct tok_run *r, const char *word, siz
                                   size_t *len)
 {
 	const struct infer_tokenizer *t = r->t;
-	const char *s = at == 3 ? word : word + at; /* the first piece is looked up with U+2581 */
+	const char *s = at == 3 ? word : word + at; /* the first piece includes U+2581 */
 	size_t mark = at == 3 ? 3 : 0, most = n - at;
 
 	if (!mark && most >= 3 && !memcmp(s, TOK_SPACE, 3))
@@ -141,7 +141,7 @@ static void end_chunk(struct chunk *c)
 			continue;
 		put_lower(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
 		if (t->lower && c->cp[i] == 0x130)
-			put_lower(c, 0x307); /* its lower case has two code points */
+			put_lower(c, 0x307); /* lower case of U+0130: two code points */
 	}
 	c->n = 0;
 	end_word(c);
