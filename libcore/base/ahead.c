@@ -43,8 +43,7 @@ struct ahead {
 	int n_parts, n_readers, joined, step;
 };
 
-/* Wait until byte `at` is near enough to be read.  Returns `reached`; NOT_BEGUN: the thread must
- * end. */
+/* Wait until byte `at` may be read.  Returns `reached`; NOT_BEGUN: the thread must end. */
 static uint64_t wait_for(struct ahead *a, uint64_t at)
 {
 	uint64_t reached;
@@ -58,8 +57,7 @@ static uint64_t wait_for(struct ahead *a, uint64_t at)
 	return reached;
 }
 
-/* Return the offset, at most `to`, of the next address that is a multiple of `size`, so that reads
- * end with a huge page. */
+/* Return the offset, at most `to`, of the next address that is a multiple of `size`. */
 static size_t next_end(const struct part *p, size_t from, size_t to, size_t size)
 {
 	size_t end = from + size - (size_t)(p->p.at + from) % size;
@@ -67,8 +65,8 @@ static size_t next_end(const struct part *p, size_t from, size_t to, size_t size
 	return end < to ? end : to;
 }
 
-/* Read bytes [from, to) of a part.  A span of LOOK bytes whose first page is in memory is skipped:
- * page faults cost the computation less than filling page tables here.  Returns 0: the thread must
+/* Read bytes [from, to) of a part, but skip each LOOK bytes whose first page is in memory: page
+ * faults cost the computation less than filling page tables here.  Returns 0: the thread must
  * end. */
 static int read_part(struct ahead *a, const struct part *p, size_t from, size_t to)
 {

@@ -32,8 +32,7 @@ enum cpu_feature {
 uint64_t cpu_features(void); /* CPU_* bits; only features that the system enables (XCR0) */
 /* AMX needs permission from the system: without it, the first tile instruction raises a signal.
  * cpu_permit requests it for all threads of the process if `have` contains AMX; it returns `have`
- * without the features that the system refuses.  cpu_grantable does the same without requesting
- * anything. */
+ * without features that the system refuses.  cpu_grantable does the same, but requests nothing. */
 uint64_t cpu_permit(uint64_t have);
 uint64_t cpu_grantable(uint64_t have);
 const char *cpu_feature_name(unsigned bit); /* "avx2" for bit 0; NULL for a bit without a name */

@@ -3,8 +3,7 @@
 #define BASE_ERR_H
 #include <infer/status.h>
 
-/* Set *err (may be NULL) to code and a printf message, truncated at a UTF-8 boundary.  Returns
- * code. */
+/* Set *err (may be NULL) to code and a printf message, cut at a UTF-8 boundary.  Returns code. */
 int err_set(infer_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), cold));
 

@@ -42,8 +42,7 @@ float fm_expf(float x)
 	p = fmaf(p, r, FM_EXPF_C3);
 	p = fmaf(p, r, FM_EXPF_C2);
 	y = fmaf(r * r, p, r) + 1.0f;
-	/* two multiplications, because 2^n itself may not be a normal number; only the second
-	 * rounds */
+	/* two multiplications, as 2^n may not be a normal number; only the second rounds */
 	n1 = (uint32_t)((int32_t)n >> 1);
 	return y * scale32(n1) * scale32(n - n1);
 }

@@ -79,8 +79,7 @@ static int count_pairs(const char *p)
 	return lead >> 63 ? 7 : 8;
 }
 
-/* Skip multi-byte characters and plain ASCII between them.  Returns NULL if the text is not
- * UTF-8. */
+/* Skip multi-byte characters and plain ASCII between them.  NULL: the text is not UTF-8. */
 static const char *skip_letters(const char *p, const char *end)
 {
 	const unsigned char *u;
@@ -287,9 +286,8 @@ static int twice_in_order(struct reader *r, const struct json *o)
 	return INFER_OK;
 }
 
-/* True if all keys have different hashes, and therefore differ.  A slot has 4 bytes of a hash, so
- * that the table fits the cache.  Probing is limited, because keys can be constructed to
- * collide. */
+/* True if all keys have different hashes, and so differ.  A slot has 4 bytes of a hash, so that the
+ * table fits the cache.  Probing is limited, because keys can be constructed to collide. */
 static int all_differ(const struct json *o, uint32_t *at, size_t mask)
 {
 	const struct json *v = o->first;

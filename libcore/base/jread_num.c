@@ -196,8 +196,7 @@ static u128 mul_high(u128 a, u128 b)
 	return (u128)ah * bh + (m1 >> 64) + (m2 >> 64) + (middle >> 64);
 }
 
-/* Return the bits of the double nearest to the magnitude of d; those of infinity if it is too
- * large. */
+/* Return the bits of the double nearest to d's magnitude, which may be infinity. */
 static uint64_t nearest_bits(const struct decimal *d)
 {
 	static const uint64_t infinite = (uint64_t)2047 << 52;

@@ -97,8 +97,7 @@ struct json *json_new(struct arena *a, enum json_kind kind);
 struct json *json_new_str(struct arena *a, const char *s);
 struct json *json_new_strn(struct arena *a, const char *s, size_t n);
 struct json *json_new_int(struct arena *a, int64_t i);
-/* Return a copy of v without sibling and key, for insertion elsewhere.  Its children are shared
- * with v, not copied. */
+/* Return a copy of v without sibling and key, to insert elsewhere; its children are shared. */
 struct json *json_share(struct arena *a, const struct json *v);
 /* Return a deep copy of v; only the bytes of strings are shared with v.  No recursion. */
 struct json *json_copy(struct arena *a, const struct json *v);

@@ -197,8 +197,7 @@ void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
 	buf_put(w->to, json, n);
 }
 
-/* Write d, always with a decimal point or an exponent, because otherwise it would be read as an
- * integer. */
+/* Write d with a decimal point or an exponent, so that it is not read as an integer. */
 static void put_real(struct buf *to, double d)
 {
 	static const int digits[] = { 9, 15, 16, 17 };

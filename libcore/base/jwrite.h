@@ -7,8 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* Bits by nesting level, 0 to depth <= 63.  comma: the next value needs one; array: the level is an
- * array. */
+/* One bit per nesting level <= 63.  comma: a comma is needed next; array: the level is an array. */
 struct jwrite {
 	struct buf *to;
 	uint64_t comma, array;

@@ -22,8 +22,7 @@ struct map {
 /* expect: number of entries.  Returns 0 or INFER_ENOMEM. */
 int map_init(struct map *m, enum mem_module who, uint32_t expect);
 void map_fini(struct map *m);
-/* Add a key.  Returns 0, INFER_ENOMEM, or INFER_EINVAL if the key exists (its value is
- * unchanged). */
+/* Add a key.  Returns 0, INFER_ENOMEM, or INFER_EINVAL: the key exists and is unchanged. */
 int map_put(struct map *m, const char *key, size_t len, uint32_t value);
 /* Return a pointer to the value in the map, or NULL. */
 const uint32_t *map_get(const struct map *m, const char *key, size_t len);

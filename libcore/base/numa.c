@@ -31,8 +31,7 @@ static int read_text(char out[TEXT], const char *root, const char *name)
 	return 1;
 }
 
-/* Read the next range of a list such as "0-3,8,10-11".  0: none is left, or the list is malformed.
- * */
+/* Read the next range of a list such as "0-3,8,10-11".  0: none is left, or it is malformed. */
 static int next_range(const char **p, long *lo, long *hi)
 {
 	char *end;

@@ -82,8 +82,7 @@ static void wake(_Atomic uint32_t *word, int most, uint32_t who)
 	syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, most, NULL, NULL, who);
 }
 
-/* Take an item of a share: the first, or if `last` (not the owner), the last.  Returns -1 if the
- * share is empty. */
+/* Take the first item of a share, or if `last` (not the owner), the last.  -1: it is empty. */
 static int64_t take_item(struct share *s, int last)
 {
 	uint64_t r = atomic_load_explicit(&s->range, memory_order_relaxed);
@@ -100,8 +99,7 @@ static int64_t take_item(struct share *s, int last)
 	}
 }
 
-/* Return the share with the most items left, preferably of a worker on `node`; NULL: all are
- * empty. */
+/* Return the share with the most items left, preferably of a worker on `node`; NULL: none. */
 static struct share *longest_share(struct pool *p, int node)
 {
 	struct share *best = NULL;

@@ -225,8 +225,7 @@ static const struct rule never[] = {
 	{ SYS_removexattr, ANY, 0, 0 },
 	{ SYS_lremovexattr, ANY, 0, 0 },
 	{ SYS_fremovexattr, ANY, 0, 0 },
-	/* fchmodat2, setxattrat, removexattrat, file_setattr: the same numbers on every
-	 * architecture */
+	/* every architecture: fchmodat2, setxattrat, removexattrat, file_setattr */
 	{ 452, ANY, 0, 0 },
 	{ 463, ANY, 0, 0 },
 	{ 466, ANY, 0, 0 },

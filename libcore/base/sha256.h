@@ -19,7 +19,6 @@ void sha256_init_plain(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);
 void sha256_hex(const uint8_t in[32], char out[65]); /* lower case, NUL-terminated */
-/* Hash one text to hex digits, as sha256_hex.  Does not query the CPU's features for a short
- * text. */
+/* Hash one text to hex digits, as sha256_hex; a short one without querying CPU features. */
 void sha256_name(char out[65], const void *bytes, size_t n);
 #endif

@@ -19,11 +19,10 @@ struct slab {
 	void *spare[SLAB_CLASSES];
 };
 
-/* Reserve `bytes`; pages that are never touched cost nothing.  Returns 0, or -1 with an empty *s if
- * there is no memory. */
+/* Reserve `bytes`; untouched pages cost nothing.  Returns 0, or -1 and an empty *s without
+ * memory. */
 int slab_init(struct slab *s, enum mem_module who, size_t bytes);
-/* Initialise a slab that allocates each block on the heap, for data that is built once and kept
- * long. */
+/* Initialise a slab that allocates each block on the heap, for data kept for long. */
 void slab_init_heap(struct slab *s, enum mem_module who);
 void slab_fini(struct slab *s); /* frees all blocks, except those of a heap slab */
 

@@ -20,8 +20,7 @@ static int64_t ctx_of(const struct infer_plan_ask *a)
 
 /* ---- memory ---- */
 
-/* Estimate the bytes of the activations of a step without an engine: some f32 rows of each
- * width. */
+/* Estimate the bytes of a step's activations without an engine: some f32 rows of each width. */
 static double estimate_workspace(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	double rows = (a->chunk ? a->chunk : CHUNK) + a->users, widest = 0;
@@ -175,8 +174,7 @@ static void decode_step(const struct at *at, int64_t users, struct infer_step_ti
 	infer_step_time(t, at->s, at->m, &at->a->how, &l);
 }
 
-/* Return the speedup by pipeline parallelism, whose stages compute different users at the same
- * time. */
+/* Return the speedup by a pipeline, whose stages compute different users at the same time. */
 static double pipeline_speedup(const struct infer_plan_ask *a, int64_t users)
 {
 	double n = a->how.split == INFER_SPLIT_PIPELINE ? a->how.gpus : 1;
@@ -229,8 +227,7 @@ static int meets_targets(const struct at *at, int64_t users)
 	       (!(a->tpot_ms > 0) || r.tpot * 1e3 <= a->tpot_ms);
 }
 
-/* Find by bisection the largest number of users, 0 to `to`, for which `holds` is true; it is
- * monotonic. */
+/* Find by bisection the largest number of users, 0 to `to`, for which `holds` (monotonic). */
 static int32_t most_users(const struct at *at, int32_t to, int (*holds)(const struct at *, int64_t))
 {
 	int32_t lo = 0, hi = to;

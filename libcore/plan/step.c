@@ -93,8 +93,7 @@ static double interpolate(const double *x, const double *y, int n, double at)
 	return y[n - 1];
 }
 
-/* Return seconds per 1e9 weights of the in-place kernels (PROBE_ROWS) for m rows; 0: there are
- * none. */
+/* Return seconds per 1e9 weights of the in-place kernels (PROBE_ROWS) for m rows; 0: none. */
 static double in_place_time(const double *rates, double m)
 {
 	static const double at[] = { 1, 2, 4, 8 };
@@ -172,8 +171,7 @@ static double small_work_factor(const struct infer_machine *m, double work)
 	return items > 64 * threads ? 1 : rounds * threads / items;
 }
 
-/* Return the slowdown if fewer threads run than were measured; arithmetic scales with their
- * number. */
+/* Return the slowdown of arithmetic if fewer threads run than were measured. */
 static double thread_factor(const struct infer_machine *m, const struct infer_setup *how)
 {
 	return how->threads && how->threads < m->threads ? (double)m->threads / how->threads : 1;
@@ -242,8 +240,7 @@ static void predict_by_loops(struct infer_step_time *t, const struct infer_shape
                              const struct infer_machine *m, const struct infer_setup *how,
                              const struct infer_load *l)
 {
-	/* weights stay in the last-level cache if they fit into half of it; other data may use the
-	 * rest */
+	/* weights that fit into half of the last-level cache stay there */
 	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
 	double more = thread_factor(m, how), compute = 0, memory = 0;
 	struct taken one;
@@ -404,7 +401,7 @@ static double sum_parts(const struct infer_step_time *t)
 	return sum;
 }
 
-/* Add the part of a step on the host.  Returns 0 if it cannot be predicted, as no efficiency is
+/* Add the part of a step on the host.  Returns 0 if it has no prediction: no efficiency is
  * given. */
 static int add_host_part(struct infer_step_time *t, const struct infer_shape *s,
                          const struct infer_machine *m, const struct infer_setup *how,

@@ -44,8 +44,7 @@ static int add_case(infer_probe *p, struct probe_case c, infer_error *err)
 	return INFER_OK;
 }
 
-/* True if the kernel set of the case has a kernel of this kind that is not that of the narrower
- * set. */
+/* True if the case's kernel set has its own kernel of this kind, not that of the narrower set. */
 static int has_own_loop(const infer_probe *p, const struct probe_case *c, int kind)
 {
 	const struct kern_mm *mm = probe_loops(&p->sets[c->set], c),

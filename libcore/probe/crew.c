@@ -1,5 +1,4 @@
-/* probe/crew.c - run measurements on several threads, with alternating turns of the ceiling and the
- * kernel */
+/* probe/crew.c - run measurements on several threads, in turns of the ceiling and the kernel */
 #include "probe/probe.h"
 #include "base/clock.h"
 #include "base/err.h"

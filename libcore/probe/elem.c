@@ -96,8 +96,7 @@ static void attn_merge(const struct kern *k, const struct row *r)
 	k->attn_merge(r->y, r->b, r->b + SPLITS, r->a, SPLITS, 1, r->k / SPLITS);
 }
 
-/* bytes, ops: bytes read and written, and operations in kern/tmpl (an fma counts as two), per
- * element. */
+/* Per element, bytes: read and written; ops: operations in kern/tmpl (an fma counts as two). */
 #define SLOT(name, bytes, ops) \
 	{ \
 #name, name, offsetof(struct kern, name), bytes, ops \

@@ -98,8 +98,7 @@ static int measure_arithmetic(struct infer_machine *m, infer_probe *p, infer_err
 	return INFER_OK;
 }
 
-/* Pool item: compute for some microseconds, so that no thread finishes before the others have
- * started. */
+/* Pool item: compute for some microseconds, long enough for all other threads to start. */
 static void some_work(void *user, int64_t i, int worker)
 {
 	const infer_probe *p = user;
@@ -268,8 +267,7 @@ static void set_step_times(struct infer_machine *m, struct steps *s)
 		m->prompt_ns = probe_rate(s->prompt, s->n_prompt, 1).median;
 }
 
-/* Measure reading a file with O_DIRECT.  disk_gb_s stays 0 if the file system does not support
- * it. */
+/* Measure reading a file with O_DIRECT.  disk_gb_s stays 0 if the file system refuses it. */
 static void measure_disk(struct infer_machine *m, const char *dir, void *piece)
 {
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_DIRECT, 0600);
@@ -343,8 +341,7 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 		rc = read_huge(m, p, err);
 	p->turn_ns = TURN_NS;
 	p->repeat = REPEAT;
-	/* steps are measured at three times of the run, because other load changes the machine's
-	 * speed */
+	/* steps are measured three times, because other load changes the machine's speed */
 	if (!rc && loops)
 		rc = time_steps(&s, p, err);
 	if (!rc)

@@ -82,8 +82,7 @@ static double pack_piece(struct probe_worker *w)
 	return (double)mm->nr * j->c->k;
 }
 
-/* Pack a panel of weights, and multiply it with all rows of x while the next panel is
- * prefetched. */
+/* Pack a panel of weights, and multiply it with all rows of x; prefetch the next panel. */
 static double panel_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;

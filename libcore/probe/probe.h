@@ -1,4 +1,4 @@
-/* probe/probe.h - measurements: cases (what is measured), jobs (a case made ready), turns (timed
+/* probe/probe.h - measurements: cases (what to measure), jobs (prepared cases), turns (timed
  * runs). */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
@@ -8,8 +8,7 @@
 
 enum { PROBE_ATTN_HEADS = 4 };
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
-/* a flag in addition to those of infer_probe_opts: do not compare kernels with those of the set
- * ref */
+/* internal flag next to those of infer_probe_opts: do not compare kernels with the set ref */
 enum { PROBE_UNCHECKED = 1 << 16 };
 
 enum probe_kind {
@@ -123,11 +122,9 @@ void probe_forget(infer_probe *p); /* free the memory shared by matrix cases */
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err); /* attn.c */
 int probe_elem(struct probe_job *j, infer_probe *p, infer_error *err); /* elem.c */
-/* Return n random floats, 64-byte aligned; the caller frees them with mem_free.  NULL: out of
- * memory. */
+/* Return n random floats, 64-byte aligned, for mem_free.  NULL: out of memory. */
 float *probe_floats(size_t n, uint64_t seed);
-/* Fill p->weights with copies of some random rows of a type and length, unless it contains them
- * already. */
+/* Fill p->weights with copies of some random rows of a type and length, unless it has them. */
 void probe_fill(infer_probe *p, int type, int k);
 /* Repeat the first `have` bytes of p->weights over the rest. */
 void probe_spread(infer_probe *p, size_t have);

@@ -6,8 +6,7 @@
 #include "base/pool.h"
 #include "quant/plan.h"
 
-/* Maxima.  BPW_CHOICES: types tried for a tensor.  BPW_GROUPS: groups of tensors whose sensitivity
- * is measured. */
+/* Maxima.  BPW_CHOICES: types tried for a tensor.  BPW_GROUPS: groups of tensors measured. */
 enum { BPW_CHOICES = 16, BPW_GROUPS = 48, BPW_WINDOWS = 4 };
 
 struct bpw_choice {

@@ -180,8 +180,7 @@ static int plan_copy(struct bpw_probe *p, infer_error *err)
 	return p->image ? INFER_OK : INFER_ENOMEM;
 }
 
-/* ---- the divergence: logits of the model are stored, because every copy is compared with them
- * ---- */
+/* ---- the divergence: every copy is compared with the stored logits of the model ---- */
 
 /* Store the logits of one step, or compare them with those stored; its first row is scored row
  * `done` of window w.  Returns the sum of the divergences. */

@@ -239,8 +239,7 @@ static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 	return 0;
 }
 
-/* Add a tensor to the inputs.  It shares the Hessians of the previous tensor if both read the same
- * rows. */
+/* Add a tensor to the inputs, with the Hessians of the previous one if both read the same rows. */
 static void add_input(struct infer_gptq *g, const struct infer_inputs *in)
 {
 	struct hessian_input made = { .k = in->k,

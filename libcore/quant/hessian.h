@@ -15,8 +15,7 @@ struct hessian {
 	int64_t k; /* columns [from, from + k) of the input */
 	int64_t from;
 	uint64_t rows; /* number of rows summed */
-	/* [HESSIAN_ROWS * k]: n_left rows not added yet, so that the order of sums does not depend
-	 * on engine steps */
+	/* [HESSIAN_ROWS * k]: n_left rows not added yet, so that sums do not depend on steps */
 	float *left;
 	int n_left;
 	double *h;         /* [k * k], the upper triangle; NULL: not measured now */

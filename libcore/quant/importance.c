@@ -61,8 +61,7 @@ static int new_entry(struct importance *m, struct infer_str name, size_t n, floa
 	return INFER_OK;
 }
 
-/* Set *to to sum / count, or 1 if count is 0.  INFER_EFORMAT: the result is negative or not
- * finite. */
+/* Set *to to sum / count, or 1 if count is 0.  INFER_EFORMAT: it is negative or not finite. */
 static int set_mean(float *to, float sum, double count, struct infer_str name, size_t i,
                     infer_error *err)
 {

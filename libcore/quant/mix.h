@@ -37,11 +37,9 @@ int mix_takes(const struct mix *m, const struct infer_tensor *t);
 /* Set *type by the rules, for a tensor that mix_takes accepts; mix_fit adapts it to the shape.
  * INFER_EUNSUP: the model has experts, and the name has no layer. */
 int mix_choose(int *type, struct mix *m, const struct infer_tensor *t, infer_error *err);
-/* Return `type`, or a replacement with smaller blocks if its blocks do not divide a row of ne0
- * elements. */
+/* Return `type`, or one with smaller blocks if its blocks do not divide a row of ne0 elements. */
 int mix_fit(int type, int64_t ne0);
-/* True if the tensor must not have this type without importances, as its error would be too
- * large. */
+/* True if the tensor's error would be too large in this type without importances. */
 int mix_needs_importance(const struct mix *m, const struct infer_tensor *t, int type);
 /* Return the layer in a name "blk.%d.", or -1. */
 int mix_layer(struct infer_str name);

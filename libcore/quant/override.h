@@ -19,8 +19,7 @@ struct override_rule {
 int override_read(struct override_rule *r, struct arena *a, const char *rule, infer_error *err);
 
 struct overrides;
-/* Compile n rules, borrowed.  Returns a rule's `code` if its pattern is malformed, or
- * INFER_ENOMEM. */
+/* Compile n rules, borrowed.  INFER_ENOMEM, or the `code` of a rule whose pattern is malformed. */
 int override_new(struct overrides **out, const struct override_rule *rules, size_t n,
                  infer_error *err);
 void override_free(struct overrides *k); /* NULL is fine */

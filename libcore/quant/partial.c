@@ -90,8 +90,7 @@ static int write_at(int fd, const void *from, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Check an output name.  It must be unused, a regular file other than the input, or a link
- * (replaced later). */
+/* Check an output name.  It must be unused, a link, or a regular file other than the input. */
 static int check_name(const struct partial *p, const char *name, infer_error *err)
 {
 	const struct infer_file *in = p->q->in;
@@ -133,8 +132,7 @@ static int check_names(const struct partial *p, infer_error *err)
 	return rc;
 }
 
-/* Open and lock PATH.resume.  Sets *same to 0 if another process removed it before it was
- * locked. */
+/* Open and lock PATH.resume.  Sets *same to 0 if another process removed it before the lock. */
 static int open_locked(struct partial *p, int *same, infer_error *err)
 {
 	struct stat st, now;

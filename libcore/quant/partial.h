@@ -22,12 +22,10 @@ struct partial {
  * INFER_ENOMEM */
 int partial_open(struct partial *p, const infer_quant *q, const char *path,
                  const char fingerprint[65], infer_error *err);
-/* Start to flush elements [from, to) of a tensor to the disk, so that the next partial_mark takes
- * less time. */
+/* Start to flush elements [from, to) of a tensor to the disk, to speed up the next partial_mark. */
 void partial_want(const struct partial *p, const struct quant_tensor *t, uint64_t from,
                   uint64_t to);
-/* Sync the files, and record that everything before element `elements` of tensor `tensor` is
- * written. */
+/* Sync the files, and record that all before element `elements` of `tensor` is written. */
 int partial_mark(struct partial *p, uint64_t tensor, uint64_t elements, infer_error *err);
 /* Sync the files to the disk. */
 int partial_sync(struct partial *p, infer_error *err);

@@ -118,8 +118,7 @@ static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from
 	return s->out;
 }
 
-/* Return the sum of squared errors of the encoded values, and the sum of squares of the input
- * values. */
+/* Return the sum of squared errors of the encoded values, and that of squares of the input. */
 static struct error_sum measure_loss(const struct work *k, struct scratch *s, uint64_t from,
                                      size_t n)
 {
@@ -374,8 +373,7 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 	}
 }
 
-/* Hash the input (its files' identity), the planned output, and the results of the encoders on a
- * sample. */
+/* Hash the identity of the input files, the planned output, and a sample of encoded values. */
 static void fingerprint(char hex[65], const infer_quant *q)
 {
 	struct sha256 s;

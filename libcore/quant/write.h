@@ -1,5 +1,4 @@
-/* quant/write.h - (private) state of writing a quantised model, shared by write.c and
- * write_gptq.c. */
+/* quant/write.h - (private) state of writing a model, for write.c and write_gptq.c. */
 #ifndef QUANT_WRITE_H
 #define QUANT_WRITE_H
 #include "base/pool.h"

@@ -1,5 +1,4 @@
-/* type/round.h - (private) round single elements of a block with fixed scales, for struct type's
- * round. */
+/* type/round.h - (private) round single elements of a block with fixed scales (struct type). */
 #ifndef TYPE_ROUND_H
 #define TYPE_ROUND_H
 #include "type/block.h"
@@ -44,8 +43,7 @@ struct round_grid {
 	const int8_t *points;
 	int dims, count;
 };
-/* Return the index of the point nearest to x with scale a and weights w.  *cost: its weighted
- * error. */
+/* Return the index of the point nearest to x with scale a and weights w.  *cost: its error. */
 int round_point(const struct round_grid *g, float a, const float *x, const float *w, float *cost);
 /* Find the points q [8 / dims] nearest to 8 signed values x.  *signs: bit mask of minus signs;
  * even: 1 if their number must be even.  x is replaced by the decoded values. */

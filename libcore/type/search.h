@@ -162,8 +162,7 @@ void search_put_codes(int8_t *to, const search_v4 *v, int n);
 float search_absmax_scale(const search_v4 *x, const search_v4 *w, int n,
                           const struct search_grid *g);
 
-/* Format of 256 values in groups of n vectors whose scales are integers times d: value = d sc[g]
- * q. */
+/* Format of 256 values in groups of n vectors with integer scales times d: value = d sc[g] q. */
 struct search_subscales {
 	struct search_grid grid;
 	int n, lo, hi; /* range of sc */

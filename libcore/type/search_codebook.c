@@ -22,8 +22,7 @@ enum { GROUPS = 16, STEPS = 16, TRIES = 10, COLD = 0xffff };
 /* Costs of the parts of a point, relative to a point of zeros. */
 struct costs {
 	search_v4 low[27];     /* cost of the low half, indexed by lo */
-	float mid[9], high[9]; /* hi = high << 4
-	                        * mid */
+	float mid[9], high[9]; /* by hi / 16, hi % 16 */
 	float low_min, mid_min, high_min;
 	int k; /* number of entries of mid and of high */
 };
@@ -90,8 +89,7 @@ static float cost_of(const struct search_codebook *p, const struct costs *t, int
 	       (t->mid[p->hi[i] & 15] + t->high[p->hi[i] >> 4]);
 }
 
-/* Return the best of point `at`, which costs *best, and the points of high half h, which costs
- * c. */
+/* Return the best of point `at`, cost *best, and the points of high half h, cost c. */
 static int visit_half(const struct search_codebook *p, const struct costs *t, int h, float c,
                       int at, float *best)
 {
@@ -217,9 +215,8 @@ static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, co
 	return at;
 }
 
-/* Find the points for 8 values (x >= 0 if there are signs).  v, vv: values of a coordinate, scaled,
- * and their squares.  Returns the mask of the sign to change to make the number of signs even, or
- * 0. */
+/* Find the points for 8 values (x >= 0 if there are signs).  v, vv: scaled values of a coordinate,
+ * and their squares.  Returns the mask of the sign to change for an even number, or 0. */
 static int nearest_points8(const struct search_codebook *p, const search_v4 *v, const search_v4 *vv,
                            const search_v4 *x, const search_v4 *w, int odd, uint16_t *q,
                            struct scratch *b)
@@ -407,7 +404,7 @@ static float first_unit(const struct search *s, const struct search_codebook *p,
 	return best;
 }
 
-/* Choose sc for group i, from `from` to `to`, and its points.  Returns the reduction of the
+/* Choose sc, from `from` to `to`, and the points of group i.  Returns the reduction of the
  * error. */
 static float best_integer(struct groups *g, const struct search *s, const struct search_codebook *p,
                           const uint8_t *signs, float u, int i, int from, int to, struct scratch *b)

@@ -291,8 +291,7 @@ static void write_codes(const struct search_scale_format *t, int8_t *q, const se
 		q[i] = (int8_t)t->table->code[q[i] + 128];
 }
 
-/* Encode without a search.  Codes are computed with the scale before it is rounded, as in public
- * tools. */
+/* Encode without a search, with codes for the scale before it is rounded, as in public tools. */
 static void encode_absmax(const struct search_scale_format *t, const struct search_grid *g,
                           void *dst, const float *src, size_t blocks)
 {

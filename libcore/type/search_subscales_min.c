@@ -201,8 +201,7 @@ static float best_integers(struct block *b, int i, int wide, struct affine_sums 
 	return most;
 }
 
-/* Set d and dmin to minimise the error of all codes; unchanged if the 2 x 2 system has no valid
- * solution. */
+/* Set d and dmin to minimise the error of all codes; unchanged without a valid solution. */
 static void refit(struct block *b, const struct affine_sums *s)
 {
 	float aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
