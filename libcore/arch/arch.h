@@ -3,7 +3,8 @@
  * arch_list.h lists one const row per architecture. A row has only the differences from the row
  * `like`.
  *
- * Functions with `infer_model *m` are called by the thread that opens m, all others by any thread.
+ * Functions with a non-const `infer_model *m` are called by the thread that opens m, all others by any
+ * thread, with a const m once it is open.
  * Results are static, or borrowed from m or `name`. Functions that return int return INFER_OK or an
  * error code, unless noted. Arrays are allocated in m->arena; after a failure the caller closes m
  * (infer_model_close). */
@@ -124,7 +125,7 @@ struct arch_parts {
 	int n;
 	int expert; /* expert number in the name; -1: the tensor has all experts */
 };
-/* True if `name`, without prefix, matches `column`, a name of tensor_list.h. %d in the column
+/* True if `name` matches `column`, a name of tensor_list.h, without the prefix of a and naming. %d in it
  * matches a number, stored in *expert; otherwise *expert is unchanged. */
 int arch_is_named(const struct arch *a, enum arch_naming naming, const char *column,
                   struct infer_str name, int *expert);
@@ -158,7 +159,7 @@ static inline int32_t arch_width(const infer_model *m)
  * it. */
 int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer);
 /* Bind the tensors of m->file to slots, by m->naming. Types and shapes are checked. INFER_EFORMAT,
- * INFER_EUNSUP name the tensor; INFER_ENOMEM */
+ * INFER_EUNSUP, INFER_ENAN (its scale) name the tensor; INFER_ENOMEM */
 int arch_bind(infer_model *m, infer_error *err);
 /* Make W_K_B and W_V_B of a layer from W_KV_B if the file has only that. INFER_EFORMAT: the file
  * has neither; INFER_ENOMEM */

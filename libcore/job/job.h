@@ -137,7 +137,7 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 /* Shorten *p to truncate_prompt_tokens, as a part of its ids.  INFER_EINVAL INFER_EUNSUP */
 int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
 /* fim.c: encode the prompt of a text with a gap.
- * INFER_EUNSUP  the model has no tokens for it; INFER_ENOMEM */
+ * INFER_EUNSUP  the model has no tokens for it; also fails as infer_encode */
 int job_read_gap(struct job *j, const struct fim *f, infer_error *err);
 
 /* ---- conversation.c ---- */

@@ -109,7 +109,8 @@ int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d);
 int schema_apply(struct schema *c, const struct todo *it);
 /* Apply a keyword that bounds the number of members or elements from below (is_min) or above. */
 int schema_size(struct schema *c, const struct todo *it, int is_min);
-/* Apply the literal of a constant. */
+/* Apply the literal of a constant: the value must equal the const or enum value (or a part of it) at its
+ * location; the negated literal: it must differ. */
 int schema_constant(struct schema *c, const struct todo *it);
 
 /* ---- disjoint.c ---- */

@@ -174,12 +174,13 @@ static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its 
 /* Return the code point of a byte in the alphabet of byte-level BPE. */
 uint32_t tok_letter(unsigned char b);
 int tok_byte_of(const char *s, size_t n); /* return 10 for "<0x0A>"; -1: not a byte */
-/* Push the byte tokens of s, or the unknown token; r->lost is set if there is neither. */
+/* Push the byte tokens of s, or the unknown token, or the byte tokens of U+FFFD.  Sets r->lost if there
+ * are none of them; with a pipe it pushes nothing then. */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
 /* Push the ids of a short word from the cache and return 1.  Returns 0 if it is not cached; *slot
  * is then the slot for tok_word_put, or NULL if the word cannot be cached. */
 int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
-/* Store the word with the ids pushed from index `from` on. */
+/* Store the word with the ids pushed from index `from` on; nothing if slot is NULL. */
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);
 
 /* map.c; the inline part is in tok/key.h */

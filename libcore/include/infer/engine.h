@@ -86,7 +86,8 @@ struct infer_engine_opts {
  * INFER_EUNSUP: isa or cache type, by name; act_type BF16 for a model without F16 and BF16
  *               matrices; an operation, type or option that the requested GPU does not support.
  * INFER_EDEVICE: a GPU is requested, but there is none, or no driver, or no support in this build.
- * INFER_ENOMEM: names the memory needed, the memory there is, and the nearest setting that fits. */
+ * INFER_ENOMEM: names the memory needed, the memory there is, and the nearest setting that fits.
+ * INFER_EIO: the system refuses a lock. */
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e); /* drops its requests; *e becomes NULL */

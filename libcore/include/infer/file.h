@@ -68,6 +68,7 @@ struct infer_gguf_info {
  *               number and tensor; compression with a dictionary or a window above 128 MiB; another
  *               kind of file or directory, named with the way out; a member of config.json or a
  *               tensor without a reader.
+ * INFER_ENAN: a scale of a quantised checkpoint is not finite; names the tensor.
  * INFER_ENOMEM: also if unpacking needs more memory than is available. */
 int infer_file_open(infer_file **out, const char *path, infer_error *err);
 /* The same.  w (may be NULL) receives compressed bytes read while a file is unpacked, from 0 for

@@ -59,7 +59,8 @@ struct infer_fault {
 	/* TOO_LONG: tokens of the prompt, size of the context; n_ctx 0: not reported */
 	int64_t n_prompt, n_ctx;
 };
-int infer_fault_kind(int code);   /* the kind for an error code of the library */
+int infer_fault_kind(
+	int code); /* INVALID: EINVAL EFORMAT EUNSUP EEMPTY; BUSY: EAGAIN; else SERVER */
 int infer_fault_status(int kind); /* the HTTP status; 200 for NONE */
 
 /* ---- readers ---- */
@@ -186,7 +187,7 @@ void infer_job_free(infer_job *j); /* a job that the library made */
 /* Render the conversation of the job as text: *n bytes and a NUL; infer_chat_free.
  * INFER_EINVAL  the prompt is not a conversation; also fails as infer_chat_render */
 int infer_job_render(char **text, size_t *n, const infer_job *j, infer_error *err);
-struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i); /* of sample i < n */
+struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i); /* of sample i < n; borrowed */
 int32_t infer_job_each(const infer_job *j); /* the number of samples of each prompt */
 /* Return the seed of sample i: the request's for the first sample of a prompt, the upper 53 bits of
  * hash64(seed, k) for the k-th after it. */

@@ -29,7 +29,7 @@ struct infer_probe_opts {
 };
 /* Create a probe.  INFER_EINVAL: a field is out of its range.
  * INFER_EUNSUP: a kernel set that the build or the processor lacks.
- * INFER_ENOMEM INFER_EIO */
+ * INFER_ENOMEM */
 int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);
 void infer_probe_close(infer_probe **p);
 int32_t infer_probe_threads(const infer_probe *p); /* threads used */

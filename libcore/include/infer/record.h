@@ -23,7 +23,8 @@
 extern "C" {
 #endif
 
-/* The contents of the `run` object of a record: how it was computed.  An empty list may be NULL. */
+/* The contents of the `run` object of a record: how it was computed.  An empty list may be NULL;
+ * model, engine and sample may not. */
 struct infer_run_info {
 	const infer_model *model;
 	const infer_engine *engine;

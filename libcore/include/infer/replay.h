@@ -24,7 +24,7 @@ typedef struct infer_replay infer_replay;
 /* Read a record.  line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
  * *out: infer_replay_free; NULL with INFER_OK: a record of another kind, or of a failed request.
  * INFER_EFORMAT  not a record
- * INFER_EINVAL   an answer without its request, or without `run`
+ * INFER_EINVAL   an answer without its request or `run`; a score of fewer than two tokens
  * INFER_ENOMEM */
 int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_t number,
                       infer_error *err);

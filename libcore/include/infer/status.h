@@ -51,7 +51,7 @@ typedef struct infer_error {
 	char message[252]; /* UTF-8, no newline, NUL-terminated */
 } infer_error;
 
-/* Return the name of a code, "INFER_EFORMAT"; never NULL.  Static.  Any thread. */
+/* Return the name of a code, "INFER_EFORMAT"; "INFER_E?" for other numbers.  Static.  Any thread. */
 const char *infer_status_name(int code);
 
 /* Return the version of the linked library, in the form of INFER_VERSION.  Static.  Any thread. */
