@@ -59,8 +59,8 @@ struct infer_fault {
 	/* TOO_LONG: tokens of the prompt, size of the context; n_ctx 0: not reported */
 	int64_t n_prompt, n_ctx;
 };
-int infer_fault_kind(
-	int code); /* INVALID: EINVAL EFORMAT EUNSUP EEMPTY; BUSY: EAGAIN; else SERVER */
+/* INVALID for EINVAL, EFORMAT, EUNSUP and EEMPTY; BUSY for EAGAIN; else SERVER. */
+int infer_fault_kind(int code);
 int infer_fault_status(int kind); /* the HTTP status; 200 for NONE */
 
 /* ---- readers ---- */
