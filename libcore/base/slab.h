@@ -19,8 +19,7 @@ struct slab {
 	void *spare[SLAB_CLASSES];
 };
 
-/* Reserve `bytes`; untouched pages cost nothing.  Returns 0, or -1 and an empty *s without
- * memory. */
+/* Reserve `bytes`; untouched pages cost nothing.  Returns 0; -1: no memory, *s is empty. */
 int slab_init(struct slab *s, enum mem_module who, size_t bytes);
 /* Initialise a slab that allocates each block on the heap, for data kept for long. */
 void slab_init_heap(struct slab *s, enum mem_module who);

@@ -44,7 +44,7 @@ const struct ytree *ytree_get(const struct ytree *y, const char *key);
 /* True if y is this word. */
 int ytree_is(const struct ytree *y, const char *word);
 
-/* Check or read a node.  INFER_EFORMAT, with its position: it has another type or range. */
+/* Check or read a node.  INFER_EFORMAT, with its position: another type, or out of range. */
 int ytree_map(const struct ytree *y, const char *what, infer_error *err);  /* must be a map */
 int ytree_list(const struct ytree *y, const char *what, infer_error *err); /* must be a list */
 /* Read a scalar that is not empty; *v is borrowed. */

@@ -122,7 +122,7 @@ void probe_forget(infer_probe *p); /* free the memory shared by matrix cases */
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err); /* attn.c */
 int probe_elem(struct probe_job *j, infer_probe *p, infer_error *err); /* elem.c */
-/* Return n random floats, 64-byte aligned, for mem_free.  NULL: out of memory. */
+/* Return n random floats, 64-byte aligned, to free with mem_free.  NULL: out of memory. */
 float *probe_floats(size_t n, uint64_t seed);
 /* Fill p->weights with copies of some random rows of a type and length, unless it has them. */
 void probe_fill(infer_probe *p, int type, int k);

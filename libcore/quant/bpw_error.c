@@ -114,7 +114,7 @@ static int measure_error(struct bpw_search *a, struct work *k, struct bpw_choice
 	return INFER_OK;
 }
 
-/* Insert a choice in order of bytes.  Drop any neither smaller nor more accurate than another. */
+/* Insert a choice in order of bytes.  Drop those no smaller and no more accurate than another. */
 static void insert_choice(struct bpw_tensor *t, const struct bpw_choice *c)
 {
 	int i = t->n;

@@ -13,8 +13,8 @@ void importance_free(struct importance *m); /* NULL is fine */
 /* Return the *n importances of a tensor, borrowed: the columns of its first matrix, then of the
  * next ones.  NULL: the tensor has none. */
 const float *importance_get(const struct importance *m, struct infer_str tensor, size_t *n);
-/* Return the number of rows of the tensor's matrix measured over the fewest, and set *matrix to its
- * index.  Infinity: the file does not record it; 0: it lacks the tensor. */
+/* Return the number of rows that the least measured matrix of the tensor was measured over.  Sets
+ * *matrix to its index.  Infinity: the file does not record it; 0: it lacks the tensor. */
 float importance_rows(const struct importance *m, struct infer_str tensor, uint64_t *matrix);
 uint32_t importance_entries(const struct importance *m);
 uint32_t importance_chunks(const struct importance *m);          /* number of windows measured */

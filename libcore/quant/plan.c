@@ -60,7 +60,7 @@ static int check_rows(const infer_quant *q, const struct quant_tensor *t, infer_
 	               (double)rows, infer_type_info(t->type)->name, LEAST_ROWS);
 }
 
-/* Set the importances of a tensor: one for each column, of all its matrices or of each. */
+/* Set the importances of a tensor: one per column, shared by its matrices or for each. */
 static int set_importance(infer_quant *q, struct quant_tensor *t, const struct mix *m, int gptq,
                           infer_error *err)
 {

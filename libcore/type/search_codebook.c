@@ -22,7 +22,7 @@ enum { GROUPS = 16, STEPS = 16, TRIES = 10, COLD = 0xffff };
 /* Costs of the parts of a point, relative to a point of zeros. */
 struct costs {
 	search_v4 low[27];     /* cost of the low half, indexed by lo */
-	float mid[9], high[9]; /* by hi / 16, hi % 16 */
+	float mid[9], high[9]; /* mid: by hi % 16; high: by hi / 16 */
 	float low_min, mid_min, high_min;
 	int k; /* number of entries of mid and of high */
 };
@@ -216,7 +216,8 @@ static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, co
 }
 
 /* Find the points for 8 values (x >= 0 if there are signs).  v, vv: scaled values of a coordinate,
- * and their squares.  Returns the mask of the sign to change for an even number, or 0. */
+ * and their squares.  Returns the mask of the sign to change so that the number of minus signs is
+ * even, or 0. */
 static int nearest_points8(const struct search_codebook *p, const search_v4 *v, const search_v4 *vv,
                            const search_v4 *x, const search_v4 *w, int odd, uint16_t *q,
                            struct scratch *b)
