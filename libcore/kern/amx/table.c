@@ -1,6 +1,6 @@
 /* kern/amx/table.c - panels by tile registers.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   blocks of 32, of 64            pack tile              mm_q32.c, int.h, tiles.h
  *   Q4_K ... Q3_K, IQ4_XS          pack tile              mm_q256.c, int.h, tiles.h
  *   F16 BF16, x in bf16            rows pack tile         mm_bf16.c, avx512/bf16.h

@@ -1,6 +1,6 @@
 /* kern/avx512vbmi/table.c - codebooks looked up in registers.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16                       rows, of avx512, whatever the number of rows of x
  *   IQ2 IQ3                        rows                   mm_grid.c, points.h, codebook.h

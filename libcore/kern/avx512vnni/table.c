@@ -1,6 +1,6 @@
 /* kern/avx512vnni/table.c - 512 bits with products of bytes.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   blocks of 32, of 64            rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q8_0 Q4_0                      rows                   mm_rows16_32.c, rows16.h, mm_q32.c
  *                                  skinny transpose       mm_skinny.c, skinny.h

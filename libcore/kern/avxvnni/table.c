@@ -1,6 +1,6 @@
 /* kern/avxvnni/table.c - 256 bits with products of bytes, for processors without AVX-512.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   blocks of 32, of 64            rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q4_K ... Q3_K, IQ4_XS          rows                   mm_q256.c, x86/mm_q256.h
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h

@@ -1,6 +1,6 @@
 /* kern/neon/table.c - 128 bits.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
  *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, bf16.h, tmpl/mm_bf16.h

@@ -1,6 +1,6 @@
 /* kern/neondot/table.c - four products of bytes per lane.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   all quantised                  rows                   mm_q_rows.c, arm/rows.h
  *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
  *   quant and the rest             as neon */

@@ -1,6 +1,6 @@
 /* kern/neoni8mm/table.c - panels by matrices of 2 by 8 bytes.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   all quantised                  pack tile              mm_q_tile.c, arm/tile.h, arm/by8.h
  *   rows (a single row of x gains nothing from matrices), and the rest
  *                                  as neondot */

@@ -1,5 +1,5 @@
-/* kern/ref/fcode.h - words of tmpl/mm_f.h for codes of floats.  Every other fcode.h defines the
- * same words. */
+/* kern/ref/fcode.h - vector operations of tmpl/mm_f.h on codes of floats (F8_E4M3, NF4).  Every
+ * fcode.h defines these. */
 #ifndef KERN_REF_FCODE_H
 #define KERN_REF_FCODE_H
 #include "kern/ref/simd.h"
@@ -10,7 +10,8 @@ struct v_e4m3 {
 	const uint8_t *q;
 };
 static inline struct v_e4m3 v_e4m3_load(const uint8_t *q) { return (struct v_e4m3){ q }; }
-/* Codes 16 j ... 16 j + 15 of E4M3 times d: read as f16, whose exponents have a bias that is larger by 8. */
+/* Return d times codes 16 j ... 16 j + 15 of E4M3.  They are read as f16, whose exponent bias is
+ * larger by 8. */
 static inline vf v_e4m3(vf d, struct v_e4m3 c, int j)
 {
 	for (int i = 0; i < 16; i++) {
@@ -19,7 +20,8 @@ static inline vf v_e4m3(vf d, struct v_e4m3 c, int j)
 	}
 	return d;
 }
-/* The values of NF4 of the low (j < 2) or the high halves of 16 bytes from qs + 16 (j % 2) on, times d */
+/* Return d times the NF4 values of the low (j < 2) or the high halves of 16 bytes from qs + 16 (j %
+ * 2) on. */
 static inline vf v_nf4(vf d, const uint8_t *qs, int j)
 {
 	for (int i = 0; i < 16; i++)

@@ -1,5 +1,5 @@
-/* kern/ref/mm.h - shared by the reference products of quantised types: rows one after the other,
- * some rows of x at a time, and panels in the order of the file. */
+/* kern/ref/mm.h - code that the reference products of quantised types share: weight rows in order,
+ * up to TOKENS rows of x at a time; panels in the order of the file. */
 #ifndef KERN_REF_MM_H
 #define KERN_REF_MM_H
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { TOKENS = 8, PANEL = 4 };
 
-/* one row of weights against tn <= TOKENS rows of x: y[t ldy] */
+/* multiply one row of weights with tn <= TOKENS rows of x; results: y[t ldy] */
 typedef void plain_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, int x_row,
                         int tn, int k);
 
@@ -23,7 +23,7 @@ static inline void plain_rows(float *y, size_t ldy, plain_part *part, const void
 			     m - t < TOKENS ? m - t : TOKENS, k);
 }
 
-/* Copy PANEL rows without changes. */
+/* Pack PANEL rows: copy them without changes. */
 static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes)
 {
 	for (int r = 0; r < PANEL; r++) {
@@ -35,7 +35,7 @@ static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n,
 	}
 }
 
-/* The functions of a type, made from name_part; struct name: a block of `block` weights. */
+/* Define the kernels of a type from name_part.  struct name: a block of `block` weights. */
 #define PLAIN_OF(name, block) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

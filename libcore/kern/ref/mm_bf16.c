@@ -7,7 +7,7 @@
 
 enum { NR = 4 };
 
-/* n weights, at most 32, rounded to bf16 and padded with +0 */
+/* Load n <= 32 weights, rounded to bf16 and padded to 32 with +0. */
 static void load(enum infer_type type, float w[32], const unsigned char *p, int n)
 {
 	uint16_t h[32] = { 0 };

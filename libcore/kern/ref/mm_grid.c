@@ -1,5 +1,5 @@
-/* kern/ref/mm_grid.c - reference products of weights in blocks of 256 from a codebook, and of ternary
- * ones.  For weight i: g = i / 8, k = i / 32; G: the point of the type's grid (type/grids.h).
+/* kern/ref/mm_grid.c - reference products of codebook and ternary weights in blocks of 256.  For
+ * weight i: g = i / 8, k = i / 32; G: the point of the type's grid (type/grids.h).
  *
  *   IQ2_XXS  d | 8 times { u8 at[4], u32 aux }                d/8 S G[at[g % 4]]
  *            signs 7 bits 7 (g % 4) of aux, S of its bits 28
@@ -15,16 +15,16 @@
  *            of sc[i / 64]; d of the highest 4 bits of all sc
  *   TQ2_0    qs[64] | d                                       d (q - 1), q as Q2_K
  *   TQ1_0    qs[48] | qh[4] | d                               d (q - 1), five base-3 digits a byte
- *   S = 2 s + 1 for the bits s; seven signs: the eighth makes the number of minus signs even
+ *   S = 2 s + 1 for the bits s; of eight signs seven are stored: the number of minus signs is even
  *
- *   isum = sum of S (q . x), q the factor of S (G with its signs);  y = fma(d' dx, isum, y), d' the
- *   factor before S, blocks ascending
+ *   q: the factor after S (G with its signs); d': the factor before S
+ *   isum = sum of S (q . x);  y = fma(d' dx, isum, y), blocks ascending
  *   bytes per flop: 66, 74, 82, 98, 110, 50, 56, 66, 54 per 512;  limits: k % 256 == 0 */
 #include "kern/ref/mm.h"
 #include "kern/x86/grid_plain.h"
 #include "type/block.h"
 
-/* one row of weights against tn <= TOKENS rows of x */
+/* Multiply one row of weights with tn <= TOKENS rows of x. */
 static void row_part(float *y, size_t ldy, grid_unpack *un, int bytes, const uint8_t *w,
                      const struct kern_act *x, int x_row, int tn, int k)
 {

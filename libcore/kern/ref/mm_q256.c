@@ -26,7 +26,7 @@
 struct block {
 	float d, dmin;
 	int q[256], sc[16], mn[16];
-}; /* sc, mn: one for each 16 */
+}; /* sc, mn: scale and minimum of each 16 weights */
 static void scales_k4(struct block *b, const uint8_t *sc)
 {
 	for (int c = 0; c < 8; c++) {
@@ -110,7 +110,7 @@ static void iq4_xs(struct block *b, const uint8_t *p)
 enum { MIN_q4_k = 1, MIN_q5_k = 1, MIN_q6_k = 0, MIN_q2_k = 1, MIN_q3_k = 0, MIN_iq4_xs = 0 };
 typedef void unpack(struct block *b, const uint8_t *p);
 
-/* one row of weights against tn <= TOKENS rows of x */
+/* Multiply one row of weights with tn <= TOKENS rows of x. */
 static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
                      const struct kern_act *x, int x_row, int tn, int k)
 {

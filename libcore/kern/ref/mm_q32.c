@@ -1,5 +1,5 @@
 /* kern/ref/mm_q32.c - reference products of weights in blocks of 32, and of 64 with two groups of 32.
- * n: nibble of qs, the low ones of 16 bytes, then the high ones.
+ * n: half-byte of qs; first the low halves of 16 bytes, then the high halves.
  *
  *   Q8_0    d f16 | q i8[32]                  d q
  *   Q4_0    d f16 | qs[16]                    d (n - 8)
@@ -13,16 +13,16 @@
  *   NVFP4_F d f32 | s u8[4] | qs[4][8]        d E4M3(s) / 2 FP4x2[n];  n, s: for each 16
  *
  *   y = fma(d dx, sum q x, y), groups of 32 ascending
- *   with m a second chain, fma(m dx, sum x, .), is added at the end
- *   NVFP4_F: y = fma(dx, fma(d1, sum1 q x, d0 (sum0 q x)), y), d0 and d1 the scales of the 16s of a group
+ *   with m: ymin = fma(m dx, sum x, ymin); y + ymin at the end
+ *   NVFP4_F: y = fma(dx, fma(d1, sum1 q x, d0 (sum0 q x)), y), d0, d1: scales of each 16 of a group
  *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64; 40, 72, 40 per 128;  limits: k % 32 == 0, k % 64 == 0 */
 #include "kern/ref/mm.h"
 #include "type/block.h"
 #include "type/grids.h"
 
-/* a group of 32; a block of 64 has two */
+/* a group of 32 weights; a block of 64 has two groups */
 struct block {
-	float d, m; /* NVFP4_F: the scales of the first and of the last 16 */
+	float d, m; /* NVFP4_F: d, m are the scales of the first and the last 16 */
 	int q[32];
 };
 static void nibbles(int *q, const uint8_t *qs)
@@ -138,7 +138,7 @@ enum {
 };
 typedef void unpack(struct block b[2], const uint8_t *p);
 
-/* one row of weights against tn <= TOKENS rows of x */
+/* Multiply one row of weights with tn <= TOKENS rows of x. */
 static void row_part(float *y, size_t ldy, unpack *un, int bytes, int groups, int has_min,
                      const uint8_t *w, const struct kern_act *x, int x_row, int tn, int k)
 {
@@ -163,7 +163,7 @@ static void row_part(float *y, size_t ldy, unpack *un, int bytes, int groups, in
 		y[(size_t)t * ldy] = has_min ? sum[t] + min[t] : sum[t];
 }
 
-/* the same for blocks of 64 with a scale for each 16 */
+/* Likewise for blocks of 64 with a scale for each 16. */
 static void row_part16(float *y, size_t ldy, unpack *un, int bytes, const uint8_t *w,
                        const struct kern_act *x, int x_row, int tn, int k)
 {

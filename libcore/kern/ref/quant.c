@@ -1,4 +1,4 @@
-/* kern/ref/quant.c - activations to 8 bits, the reference; the rounding is defined at enum kern_form. */
+/* kern/ref/quant.c - quantise activations to 8 bits (reference); rounding: enum kern_form. */
 #include "kern/act.h"
 #include "kern/ref/simd.h"
 
@@ -13,7 +13,7 @@ static uint32_t amax(const float *x, int n)
 	return a;
 }
 
-/* q = x * inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low
+/* Set q = x * inverse to the nearest, ties to even: adding 1.5 * 2^23 leaves the integer in the low
  * bits */
 static float block(int8_t *q, const float *x, int n)
 {

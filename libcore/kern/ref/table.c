@@ -1,6 +1,7 @@
-/* kern/ref/table.c - the reference: every loop of every type, the base of all other sets.
+/* kern/ref/table.c - the reference set: all kernels for all types.  All other sets are overlaid on
+ * it.
  *
- *   types                          loops                  file
+ *   types                          kernels                file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
  *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, tmpl/bf16.h
@@ -13,7 +14,7 @@
 #include "kern/dispatch.h"
 #include "kern/ref/simd.h"
 
-/* panels are not faster here: the limits only make tests use them */
+/* panels are not faster here; the dispatch limits only let tests use them */
 #define MM(TYPE, name, quant, form, mr, nr, most) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
 		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(most, 0) },

@@ -1,17 +1,16 @@
 /* kern/tmpl/attn.h - attention over one split of a paged cache, and the merging of splits.  Layouts
  * of a page: kern/kv.h; the sums and their order: kern/kern.h, struct kern_attn.
  *
- *   s[p] = q . k[p]           positions in lanes; a dimension of K is multiplied with all queries
- *   o[d] = sum w[p] v[p][d]   dimensions in lanes; a position of V is multiplied with all queries
+ *   s[p] = q . k[p]           positions in lanes; each dimension of K is multiplied with all queries
+ *   o[d] = sum w[p] v[p][d]   dimensions in lanes; each position of V is multiplied with all queries
  *   bytes per flop: (dk + dv) bytes of an element per 2 (dk + dv) heads;  limits: dk, dv of quantised
  *   caches are multiples of 32, of floats any number
  *
  * A query is one row of one query head.  Up to KERN_ATTN_GROUP queries that share a KV head are
- * processed together, so that a byte of the cache is read once for all of them: first their scores
- * over the split, then the weighted sums.  Pages are far apart in memory, so reading a line of K
- * prefetches the matching line of V, and reading a line of V prefetches a line of K of the next KV
- * head.  Positions that a query does not see are left out of its sums, whatever the other queries
- * see. */
+ * processed together, so that each byte of the cache is read once for all of them: first all scores
+ * of the split, then the weighted sums.  Pages are far apart in memory, so the kernel prefetches a
+ * line of V for each line of K that it reads, and a line of K of the next KV head for each line of
+ * V.  A query's sums contain only positions that it attends to. */
 #include <math.h>
 #include "base/err.h"
 #include "base/fmath.h"
@@ -19,24 +18,24 @@
 #include "kern/kv.h"
 #include "kern/tmpl/fmath.h"
 
-/* Register blocks, queries by vectors.  MM_PANEL is larger on sets with more registers. */
+/* Register blocks: queries times vectors.  Sets with more registers have a larger MM_PANEL. */
 enum {
 	WIDE = MM_PANEL == 32,
-	SCORE_Q = WIDE ? 8 : 4, /* by SCORE_V vectors of positions */
+	SCORE_Q = WIDE ? 8 : 4, /* queries, by SCORE_V vectors of positions */
 	SCORE_V = WIDE ? 2 : 1,
-	SUM_Q = WIDE ? 4 : 2, /* by SUM_V vectors of dimensions */
+	SUM_Q = WIDE ? 4 : 2, /* queries, by SUM_V vectors of dimensions */
 	SUM_V = WIDE ? 4 : 2,
 };
 
-/* A row of a query head: its input, scores and results, and [lo, hi): the positions it sees, counted
- * from a->from */
+/* A query: its input, scores and results.  [lo, hi): the positions that it attends to, from a->from
+ * on */
 struct query {
 	const float *q;
 	float *s, *o;
 	int row, head, lo, hi;
-	float scale, l; /* factor of the integer scores; the sum of weights */
-	/* quantised caches: q in fixed point; for each block of V the weights of each page times
-	 * its scales, in fixed point; start values of their sums; the unit of each block of V */
+	float scale, l; /* factor of integer scores; sum of weights */
+	/* quantised caches, in fixed point.  rq: q.  rw: weights times scales of V, by block of V
+	 * and page.  Then the start values of their sums, and the unit of each block of V */
 	struct fixed32 *rq, *rw;
 	int32_t *q_start, *w_start;
 	float *c;
@@ -47,7 +46,7 @@ static inline int sees_all(const struct query *query, int p, int n)
 	return query->lo <= p && query->hi >= p + n;
 }
 
-/* x in the lanes of the 16 positions from p on that the query sees, y in the others */
+/* For the 16 positions from p on: x where the query attends, else y. */
 INLINE vf mask_unseen(const struct query *query, int p, vf x, vf y)
 {
 	return v_keep(query->lo - p, y, v_keep(query->hi - p, x, y));
@@ -60,7 +59,7 @@ static const void *page_of(const void *const *pages, int p, size_t bytes)
 	return page ? page + bytes : NULL;
 }
 
-/* The scratch holds scores, then fixed-point numbers, then the floats of their blocks. */
+/* Layout of the scratch: scores, fixed-point numbers, floats of the blocks of these. */
 static struct fixed32 *fixed_of(const struct kern_attn *a, int j)
 {
 	struct fixed32 *r =
@@ -86,7 +85,7 @@ INLINE vf load_kv(enum infer_type type, const void *row, int i, int n)
 	return n == 16 ? v_load(p) : v_loadn(p, n);
 }
 
-/* scores of qn queries against SCORE_V vectors of positions of one page of floats */
+/* Compute scores of qn queries for SCORE_V vectors of positions of one page of floats. */
 INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const struct query *query,
                          const void *k, ptrdiff_t ahead, int p, int at, int qn)
 {
@@ -115,7 +114,7 @@ INLINE void scores_float(const struct kern_attn *a, enum infer_type type, const 
 		v_store(query[j / SCORE_V].s + p + at + 16 * (j % SCORE_V), acc[j]);
 }
 
-/* scores of qn queries against the page that starts at p */
+/* Compute scores of qn queries for the page that starts at p. */
 INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct query *query,
                    const void *page, ptrdiff_t ahead, int p, int qn)
 {
@@ -133,8 +132,8 @@ INLINE void scores(const struct kern_attn *a, enum infer_type type, const struct
 			scores_q(a, type, query, page, ahead, p, at, qn);
 }
 
-/* o[q][i ... i + 16 dn) += weighted rows of V over [lo, hi) of one page of floats; the last vector
- * has n lanes */
+/* o[q][i ... i + 16 dn) += w V over positions [lo, hi) of one page of floats; the last vector has n
+ * lanes. */
 INLINE void weighted_sum(const struct kern_attn *a, enum infer_type type, const struct query *query,
                          const void *page, ptrdiff_t ahead, int i, int lo, int hi, int qn, int dn,
                          int n)
@@ -184,8 +183,8 @@ INLINE void weighted_sum_range(const struct kern_attn *a, enum infer_type type,
 		weighted_sum(a, type, query, page, ahead, i, lo, hi, qn, 1, a->dv - i);
 }
 
-/* Sums over the page that starts at p.  The positions that all qn queries see are processed
- * together, those before and after them for each query alone. */
+/* Add w V over the page that starts at p.  Positions that all qn queries attend to are added for
+ * all queries at once, the others query by query. */
 INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const struct query *query,
                        const void *page, ptrdiff_t ahead, int p, int qn)
 {
@@ -208,8 +207,8 @@ INLINE void sums_float(const struct kern_attn *a, enum infer_type type, const st
 		                   query[q].hi < p + KERN_PAGE ? query[q].hi : p + KERN_PAGE, 1);
 }
 
-/* Scale and cap the scores of the page that starts at p; -inf for positions that the query does not
- * see */
+/* Scale and cap the scores of the page that starts at p; -inf at positions that the query does not
+ * attend to. */
 INLINE void scale_page(const struct kern_attn *a, const struct query *query, int p, vf vmax[2])
 {
 	const vf scale = v_set(query->scale), cap = v_set(a->cap);
@@ -227,8 +226,8 @@ INLINE void scale_page(const struct kern_attn *a, const struct query *query, int
 	}
 }
 
-/* Replace scores by weights, and return their maximum and sum.  The weight is 0 for the other
- * positions of the last page that the query sees. */
+/* Replace scores by weights, and return the maximum score and the sum of weights.  In the query's
+ * last page, positions that it does not attend to get weight 0. */
 static void softmax(const struct kern_attn *a, struct query *query, const float *sink, float *m,
                     float *l)
 {
@@ -240,7 +239,7 @@ static void softmax(const struct kern_attn *a, struct query *query, const float 
 	float max = v_hmax(v_max(vmax[0], vmax[1]));
 	if (sink && *sink > max)
 		max = *sink;
-	max += 0.0f; /* -0 becomes +0, in whatever order they are compared */
+	max += 0.0f; /* -0 becomes +0: the order of comparisons does not matter */
 	*m = max;
 	*l = query->l = 0;
 	if (max == -INFINITY && !(query->lo < query->hi))
@@ -262,7 +261,7 @@ static void softmax(const struct kern_attn *a, struct query *query, const float 
 	query->l = *l;
 }
 
-/* scores of n queries against the page that begins at p, in batches that fit the registers */
+/* Compute scores of n queries for the page that begins at p, in batches that fit the registers. */
 INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct query *query,
                        const void *page, ptrdiff_t ahead, int p, int n)
 {
@@ -279,7 +278,7 @@ INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const st
 		scores(a, type, query + i, page, ahead, p, 1);
 }
 
-/* weighted sums over pages from lo to hi of the KV head at offset `at` of a page */
+/* Add w V over the pages of positions lo ... hi.  at: offset of the KV head in a page. */
 INLINE void all_sums(const struct kern_attn *a, enum infer_type type, const struct query *query,
                      size_t at, const ptrdiff_t *ahead, int n, int lo, int hi)
 {
@@ -300,7 +299,7 @@ INLINE void all_sums(const struct kern_attn *a, enum infer_type type, const stru
 	}
 }
 
-/* an instance of the loops for each type */
+/* an instance of the kernels for each type of K and V */
 typedef void scores_fn(const struct kern_attn *a, const struct query *query, const void *page,
                        ptrdiff_t ahead, int p, int n);
 typedef void sums_fn(const struct kern_attn *a, const struct query *query, size_t at,
@@ -337,7 +336,7 @@ static sums_fn *sums_of(int type)
 	                            : sums_q4_0;
 }
 
-/* row r of query head h as query j of a group */
+/* Set query j of a group to row r of query head h. */
 static void query_init(const struct kern_attn *a, struct query *query, int r, int h, int j)
 {
 	int at = a->pos + r;
@@ -384,7 +383,7 @@ static ptrdiff_t prefetch_offset(const void *const *from, size_t from_at, const 
 	               : 0;
 }
 
-/* Compute attention of n queries over KV head g.  first: prefetch the pages that are read next. */
+/* Compute attention of n queries over KV head g.  first: also prefetch the pages that are read next. */
 static void attend(const struct kern_attn *a, struct query *query, int n, int g, int first)
 {
 	int lo = KERN_SPLIT, hi = 0;
@@ -434,7 +433,7 @@ void KERN_FN(attn)(const struct kern_attn *a)
 
 enum { MERGE = 16, MERGE_V = 4 };
 
-/* add e[i] times the 16 dn dimensions from d on of n splits to o */
+/* o += e[i] parts[i] over n splits, for the 16 dn dimensions from d on */
 INLINE void merge_block(float *o, const float *e, const float *const *parts, int n, int d, int dn)
 {
 	vf acc[MERGE_V];
@@ -452,8 +451,8 @@ INLINE void merge_block(float *o, const float *e, const float *const *parts, int
 		v_store(o + d + 16 * j, acc[j]);
 }
 
-/* Merge the splits of one head, some at a time.  The results of a split without visible positions
- * are not read. */
+/* Merge the splits of one head, MERGE at a time.  Results of splits without positions that the
+ * query attends to are not read. */
 static void merge(float *o, const float *m, const float *l, const float *parts, int splits,
                   int heads, int dv)
 {

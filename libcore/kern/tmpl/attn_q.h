@@ -1,12 +1,12 @@
 /* kern/tmpl/attn_q.h - attention over pages of Q8_0 and Q4_0: products of codes and fixed-point
  * numbers up to KERN_FIXED_MAX, four in a lane (tmpl/codes.h).
  *
- *   s[p] = fma(d[p], (float)sum i[k] code[k][p], s)      a block of dimensions;  i: of q
- *   o[d] = c (float)sum i[p] code[p][d]                  a split of positions;   c, i: of w d
+ *   s[p] = fma(d[p], (float)sum i[k] code[k][p], s)      over a block of dimensions;  i: q in fixed point
+ *   o[d] = c (float)sum i[p] code[p][d]                  over a split;  i, c: w d in fixed point
  *   |sum| <= 256 KERN_FIXED_MAX 2^7, so that i32 holds it;  limits: dk, dv % 32 == 0
  *
- * Codes are stored plus 128 (Q8_0) or plus 8 (Q4_0), so sums start from -128 or -8 times sum i.
- * Included by tmpl/attn.h. */
+ * Codes are stored plus 128 (Q8_0) or plus 8 (Q4_0), so sums start from -128 or -8 times the sum of
+ * i.  Included by tmpl/attn.h. */
 
 enum {
 	CODE_Q = 4,
@@ -18,7 +18,7 @@ enum {
 static int is_codes(enum infer_type type) { return type == INFER_Q8_0 || type == INFER_Q4_0; }
 INLINE int32_t code_zero(enum infer_type type) { return type == INFER_Q8_0 ? 128 : 8; }
 
-/* The unit c of numbers up to amax, and 1 / c or 0 in *by */
+/* Return the unit c for magnitudes up to amax, and set *by to 1 / c or 0. */
 static float fixed_unit(float amax, float *by)
 {
 	float c = amax / (float)KERN_FIXED_MAX;
@@ -27,7 +27,7 @@ static float fixed_unit(float amax, float *by)
 	return c < 0x1p-126f ? 0.0f : c;
 }
 
-/* x y rounded to the nearest integer */
+/* Return x y, rounded to the nearest integer. */
 INLINE vi to_fixed(vf x, vf y)
 {
 	const vf magic = v_set(0x1.8p23f);
@@ -68,7 +68,7 @@ INLINE const uint16_t *scales(enum infer_type type, const void *page, int dim)
 	return (const uint16_t *)(const void *)((const char *)page + codes);
 }
 
-/* acc[q][v] += numbers 4 g ... 4 g + 3 of block b of qn queries times vn vectors of codes */
+/* acc[q][v] += numbers 4 g ... 4 g + 3 of block b of qn queries, times vn vectors of codes. */
 INLINE void mac(vsum *acc, struct fixed32 *const *r, int b, int g, const vcode *codes, int qn,
                 int vn)
 {
@@ -121,7 +121,8 @@ INLINE void scores_q(const struct kern_attn *a, enum infer_type type, const stru
 	}
 }
 
-/* 16 scales of V from position p of the split on; 0 where the query does not see the position */
+/* Return 16 scales of V from position p of the split on; 0 at positions that the query does not
+ * attend to. */
 INLINE vf seen_scales(const struct query *query, const uint16_t *d, int p)
 {
 	vf x = v_load_h(d + p % KERN_PAGE);
@@ -129,8 +130,8 @@ INLINE vf seen_scales(const struct query *query, const uint16_t *d, int p)
 	return sees_all(query, p, 16) ? x : mask_unseen(query, p, x, v_set(0));
 }
 
-/* The unit c of block b of V, and 1 / c in *by, for all queries that see the same positions as this
- * one */
+/* Return the unit c of block b of V, and set *by to 1 / c.  Queries that attend to the same
+ * positions have the same c. */
 INLINE float v_unit(const struct kern_attn *a, enum infer_type type, const struct query *query,
                     size_t at, int b, float *by)
 {
@@ -144,8 +145,8 @@ INLINE float v_unit(const struct kern_attn *a, enum infer_type type, const struc
 	return fixed_unit(num_float((uint32_t)vi_hmax(vi_max(amax0, amax1))), by);
 }
 
-/* Convert the weights of qn queries that see the same positions, times the scales of block b of V,
- * to fixed point; 0 for positions of the pages from lo to hi that they do not see. */
+/* Convert the weights of qn queries, times the scales of block b of V, to fixed point, in the pages
+ * from lo to hi.  All the queries attend to the same positions; others become 0. */
 INLINE void block_to_fixed(const struct kern_attn *a, enum infer_type type,
                            const struct query *query, size_t at, int b, int lo, int hi, int qn)
 {
@@ -204,7 +205,7 @@ INLINE void weights_to_fixed(const struct kern_attn *a, enum infer_type type,
 	}
 }
 
-/* o[q][32 b ...] of qn queries over pages from lo to hi */
+/* Compute o[q][32 b ...] of qn queries over the pages from lo to hi. */
 INLINE void sums_block(const struct kern_attn *a, enum infer_type type, const struct query *query,
                        size_t at, const ptrdiff_t *ahead, int b, int lo, int hi, int qn)
 {

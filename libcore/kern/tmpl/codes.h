@@ -1,8 +1,8 @@
-/* kern/tmpl/codes.h - products of the codes of a quantised cache and fixed-point numbers of 16 bits,
- * four in a lane: the operations that attn_q.h uses, here by pairs of 16-bit halves.  A kernel set
- * with an instruction for products of bytes has a file of its own.
+/* kern/tmpl/codes.h - products of codes of a quantised cache and 16-bit fixed-point numbers, four
+ * in a lane, for attn_q.h.  These use products of pairs of 16-bit halves; a kernel set with
+ * products of bytes has its own codes.h.
  *
- *   vcode  64 unsigned codes, four neighbours in a lane, whose bytes are the codes 0, 2, 1, 3
+ *   vcode  64 unsigned codes, four neighbours in a lane, in the byte order 0, 2, 1, 3
  *   vnum   four numbers, |x| <= KERN_FIXED_MAX, the same in every lane
  *   vsum   sums of products, exact modulo 2^32
  * struct fixed32: 32 numbers in 64 bytes. */
@@ -23,7 +23,7 @@ INLINE vcode code_load(const void *p)
 
 	return (vcode){ vi_and(x, vi_set(0x00ff00ff)), vi_and(vi_shr8(x), vi_set(0x00ff00ff)) };
 }
-/* the low and the high halves of 64 bytes */
+/* Load 64 bytes; set *low, *high to the low and the high halves of each byte. */
 INLINE void code_halves(vcode *low, vcode *high, const void *p)
 {
 	const vi mask = vi_set(0x000f000f);
@@ -40,12 +40,12 @@ INLINE vi broadcast2(const int16_t *p)
 	__builtin_memcpy(&x, p, sizeof x);
 	return vi_set(x);
 }
-/* numbers 4 g ... 4 g + 3 */
+/* Return numbers 4 g ... 4 g + 3 of r. */
 INLINE vnum fixed_get4(const struct fixed32 *r, int g)
 {
 	return (vnum){ broadcast2(r->of + 4 * g), broadcast2(r->of + 4 * g + 2) };
 }
-/* the numbers of x0, then those of x1 */
+/* Store the numbers of x0, then those of x1. */
 INLINE void fixed_store(struct fixed32 *r, vi x0, vi x1)
 {
 	vi_store_s16(r->of, x0);

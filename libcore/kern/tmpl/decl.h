@@ -5,8 +5,8 @@
  * them carry its own name.  The table of a folder names only the functions that the folder defines;
  * for the others kern_select keeps those of the narrower sets.
  *
- * KERN_ROWS_*(X) list the types that share loops; tables, instances and declarations are generated
- * from these lists. */
+ * KERN_ROWS_*(X) list the types that share kernels; tables, instances and declarations are
+ * generated from these lists. */
 #ifndef KERN_TMPL_DECL_H
 #define KERN_TMPL_DECL_H
 #include "kern/kern.h"
@@ -20,9 +20,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Put it before a loop of constant length whose counter indexes arrays that should be registers. */
+/* UNROLL: put it before a loop of constant length whose counter indexes arrays that should be in
+ * registers. */
 #ifdef __clang__
-/* below -O2 it does not unroll, and would warn about it */
+/* below -O2 clang does not unroll and would warn about it */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -33,9 +34,9 @@
 enum { KERN_AHEAD = 256 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
-/* codes of floats in blocks of 64, with f32 activations */
+/* float codes in blocks of 64, with f32 activations */
 #define KERN_ROWS_CODED(X) X(F8_E4M3, f8_e4m3) X(NF4, nf4)
-/* with bf16 activations */
+/* 16-bit floats with bf16 activations */
 #define KERN_ROWS_HALF(X) X(F16, f16_b) X(BF16, bf16_b)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) \
@@ -92,8 +93,8 @@ KERN_ROWS_K46(ROW)
 void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
 void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* Rows of a table for a type: how x is quantised, the loops for rows in place, for panels and for a
- * skinny x, and which is the fastest for how many rows of x (kern/dispatch.h). */
+/* Parts of a table entry of a type: quantisation of x; kernels in place, for panels, and for a
+ * skinny x; and for which numbers of rows of x each is the fastest (kern/dispatch.h). */
 #define KERN_MM_QUANT(quant_, form_) .quant = KERN_FN(quant_), .form = KERN_FORM_##form_,
 #define KERN_MM_ROWS(name) .rows = KERN_FN(name##_rows),
 #define KERN_MM_TILE(name, mr_, nr_) \

@@ -5,7 +5,7 @@
 #include "base/fmath.h"
 #include "kern/tmpl/fmath.h"
 
-/* y[i] = e for all i; e reads the vector at i of array p with AT(p) */
+/* Set y[i] = e for all i; in e, AT(p) is the vector at index i of array p */
 #define MAP(n, e) \
 	do { \
 		int i = 0; \
@@ -29,7 +29,7 @@ static inline vf gelu(vf g, vf u)
 
 static inline vf gelu_erf(vf g, vf u) { return v_mul(v_mul(g, v_normal(g)), u); }
 
-/* g sigmoid(1.702 g) (u + 1), g and u clamped from above to limit, u from below to -limit too.  A NaN stays one:
+/* g sigmoid(1.702 g) (u + 1), with g = min(g, limit), u clamped to [-limit, limit].  NaN is kept:
  * it is the second operand of v_min and v_max. */
 static inline vf swiglu(vf g, vf u, float limit)
 {
@@ -191,8 +191,7 @@ void KERN_FN(lse)(float *out, const float *x, int n)
 	if (i < n)
 		sum = v_keep(n - i, v_add(sum, v_exp(v_sub(v_loadn(x + i, n - i), m))), sum);
 	*out = max + fm_logf(v_sum(sum));
-	if (max == -INFINITY) { /* -inf - -inf was NaN above: the result is -inf, or NaN if x has
-	                         * one */
+	if (max == -INFINITY) { /* -inf - -inf is NaN: return -inf, or NaN if x has one */
 		*out = max;
 		for (i = 0; i < n; i++)
 			*out += x[i] == x[i] ? 0 : x[i];

@@ -1,5 +1,5 @@
-/* kern/tmpl/fmath.h - base/fmath.c on vectors, operation by operation: the same bits in every lane
- * (tests/kern). */
+/* kern/tmpl/fmath.h - the operations of base/fmath.c on vectors, in the same order: each lane has
+ * the same bits (tests/kern). */
 #ifndef KERN_TMPL_FMATH_H
 #define KERN_TMPL_FMATH_H
 #include "base/fmath_consts.h"
@@ -30,8 +30,7 @@ static inline vf v_exp(vf x)
 	return v_mul(v_mul(y, v_pow2(n1)), v_pow2(vi_sub(n, n1)));
 }
 
-/* exp of x <= 0, for the weights of attention; x below FM_EXPW_MIN counts as FM_EXPW_MIN, NaN stays
- * NaN */
+/* exp of x <= 0, for the weights of attention; x below FM_EXPW_MIN is clamped to it; NaN is kept */
 static inline vf v_exp_weight(vf x)
 {
 	const vf magic = v_set(FM_EXPW_MAGICF), one = v_set(1.0f);

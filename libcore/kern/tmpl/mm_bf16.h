@@ -1,14 +1,15 @@
-/* kern/tmpl/mm_bf16.h - products with bf16 activations, over the vector words of simd.h and bf16.h
- * of a folder: a lane is a row of weights, so that every chain of kern/tmpl/bf16.h, which defines
- * the products, stays in its lane.
+/* kern/tmpl/mm_bf16.h - products with bf16 activations, by the vector operations of a folder's
+ * simd.h and bf16.h.  kern/tmpl/bf16.h defines the sums.  A lane is a row of weights, so each sum
+ * stays in its lane.
  *
  *   bytes per flop: 2 per 2 m;  limits: none
  *   panel: f32 [k rounded up to 32, even and odd alternating][BF_PANEL]
  *
- * bf16.h defines BF_T and BF_ROWS_T, the rows of x of a tile and of a loop in place, and BF_G, the
- * width of a panel in vectors.  If the processor has a mode that treats subnormal numbers as zeros
- * (V_FLUSHES), a loop runs between v_flush_begin and v_flush_end.  Otherwise v_low collects results
- * that may have to be zero, and a block that has one is computed again, number by number. */
+ * The folder's bf16.h defines BF_T and BF_ROWS_T, the rows of x of a tile and of a kernel in place,
+ * and BF_G, the vectors of a panel row.  If the processor has a mode that treats subnormal numbers
+ * as zeros (V_FLUSHES), kernels run between v_flush_begin and v_flush_end.  Otherwise v_low
+ * collects results that may have to be zero, and a block with such a result is computed again by
+ * scalar operations. */
 #include <string.h>
 #include "kern/tmpl/bf16.h"
 #include "kern/tmpl/bf16_pairs.h"
@@ -16,7 +17,7 @@
 
 enum { BF_PANEL = 16 * BF_G };
 
-/* A block of 16 rows of weights, turned: w[i] is weight i of each row. */
+/* A transposed block of 16 rows of weights: w[i] is weight i of each row. */
 struct block {
 	vf w[32];
 };
@@ -36,7 +37,7 @@ KERN_ROWS_HALF(BLOCK)
 #undef BLOCK
 typedef void block_load(struct block *b, const unsigned char *at, size_t stride, int rows, int n);
 
-/* y[t] += a block, of tn rows of x, number by number */
+/* y[t] += the products of a block with tn rows of x, by scalar operations. */
 static __attribute__((noinline)) void block_again(vf *y, const struct block *b, const float *x,
                                                   size_t x_row, int tn)
 {
@@ -90,7 +91,8 @@ INLINE void block_add(vf *y, const struct block *b, const float *x, size_t x_row
 		y[t] = sum[t];
 }
 
-/* 16 rows of weights, `stride` bytes apart, results `apart` floats apart, tn rows of x */
+/* Multiply 16 rows of weights, `stride` bytes apart, with tn rows of x.  Results are `apart` floats
+ * apart. */
 INLINE void rows_16(block_load *load, float *y, size_t ldy, size_t apart, const unsigned char *w,
                     size_t stride, int rows, const float *x, size_t x_row, int k, int tn)
 {
@@ -128,8 +130,8 @@ static void rows_all(block_load *load, float *y, size_t ldy, size_t apart, const
 	}
 }
 
-/* Multiply sixteen rows that are far apart, so that each is a long stream of its own; then the
- * rest. */
+/* Multiply groups of 16 rows that are far apart, so that each row of a group begins a long stream;
+ * then the remaining rows. */
 static __attribute__((noinline)) void rows_bf16(block_load *load, float *y, size_t ldy,
                                                 const void *wv, size_t row_bytes,
                                                 const struct kern_act *a, int x_row, int m, int n,
@@ -164,7 +166,7 @@ static void pack_bf16(block_load *load, float *dst, const void *wv, size_t row_b
 		}
 }
 
-/* one parity of the block: chains [BF_G][tn] */
+/* Compute the even or the odd sums of a block: c [BF_G][tn]. */
 INLINE void tile_chain(vf *c, const float *w, const float *x, size_t x_row, int tn, v_low_t *low)
 {
 	UNROLL
@@ -267,7 +269,8 @@ void KERN_FN(quant_bf16)(struct kern_act *x, int row, const float *src, int k)
 	}
 }
 
-/* The loops are not inlined: nothing of them may be moved out of the mode for subnormal numbers. */
+/* The kernels are not inlined: no part of them may be moved out of the mode for subnormal
+ * numbers. */
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

@@ -1,12 +1,12 @@
-/* kern/tmpl/mm_f.h - products with float weights, over the vector words of simd.h and fcode.h.
+/* kern/tmpl/mm_f.h - products with float weights, by the vector operations of simd.h and fcode.h.
  *
  *   W  F32 | F16 | BF16 | F8_E4M3 | NF4 [n][k], row major, as the type's decoder gives it      x  f32 [m][k]
  *   y[t][r] = kern_sum16 of 16 lanes: lane i, fma chain over j: W[r][16 j + i] x[t][16 j + i]
  *   bytes per flop: 4, 2, 2, 1.0625, 0.5625 per 2 m;  limits: none (lanes with index >= k are skipped)
  *
  * simd.h defines MM_R x MM_T, the weight rows and rows of x of the register tile, and MM_W (a multiple
- * of MM_R), the weight rows for a single row of x.  A folder that only has words for codes defines
- * MM_F_CODED_ONLY. */
+ * of MM_R), the weight rows for a single row of x.  A folder that has operations for codes only
+ * defines MM_F_CODED_ONLY. */
 #include <string.h>
 #include "kern/act.h"
 #include "kern/dispatch.h"
@@ -60,7 +60,7 @@ INLINE vf load_codes(enum infer_type type, const struct codes *c, int j)
 	                             : v_nf4(v_set(d), c->block + 4, j);
 }
 
-/* dot for weights in blocks of 64 */
+/* Like dot, for weights in blocks of 64. */
 INLINE void dot_coded(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow,
                       const float *x, size_t xrow, int k, int rn, int tn, int prefetch)
 {
@@ -84,8 +84,8 @@ INLINE void dot_coded(vf *acc, enum infer_type type, const unsigned char *w, siz
 	}
 }
 
-/* acc[r * tn + t] += lanes of k elements; k % 16 may be nonzero only in the last call of a chain.
- * prefetch: prefetch the weights, farther ahead if there are fewer streams */
+/* acc[r * tn + t] += the products of k elements, by lanes.  k % 16 may be nonzero only in the last
+ * call for a sum.  prefetch: prefetch the weights, farther ahead if there are fewer streams. */
 INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x,
                 size_t xrow, int k, int rn, int tn, int prefetch)
 {
@@ -125,7 +125,7 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 	}
 }
 
-/* rows wrow bytes apart, with results row_step floats apart */
+/* Multiply rows wrow bytes apart; results are row_step floats apart. */
 INLINE void rows_part(float *y, size_t ldy, size_t row_step, enum infer_type type,
                       const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
                       int rn, int tn, int prefetch)
@@ -144,7 +144,7 @@ INLINE void rows_part(float *y, size_t ldy, size_t row_step, enum infer_type typ
 	}
 }
 
-/* the weight rows of a part with tn rows of x whose sums fit the registers */
+/* Return the number of weight rows whose sums with tn rows of x fit the registers. */
 INLINE int w_rows_of(int tn)
 {
 	int rn = MM_W;
@@ -154,7 +154,7 @@ INLINE int w_rows_of(int tn)
 	return rn;
 }
 
-/* MM_W rows wrow bytes apart, with tn rows of x */
+/* Multiply MM_W rows, wrow bytes apart, with tn rows of x. */
 INLINE void rows_parts(float *y, size_t ldy, size_t row_step, enum infer_type type,
                        const unsigned char *w, size_t wrow, const float *x, size_t xrow, int k,
                        int tn, int prefetch)
@@ -166,8 +166,8 @@ INLINE void rows_parts(float *y, size_t ldy, size_t row_step, enum infer_type ty
 		          x, xrow, k, rn, tn, prefetch);
 }
 
-/* MM_W rows that are far apart, so that each is a long stream of its own (tmpl/q.h).  Up to MM_T
- * rows of x share a pass over the weights. */
+/* Multiply MM_W rows that are far apart, so that each begins a long stream (tmpl/q.h).  Up to MM_T
+ * rows of x are multiplied in one pass over the weights. */
 INLINE void rows_group_f(float *y, size_t ldy, size_t row_step, enum infer_type type,
                          const unsigned char *w, size_t row_bytes, const float *x, size_t xrow,
                          int m, int k, int prefetch)
@@ -252,7 +252,7 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 	}
 }
 
-/* like dot, for MM_R rows of a panel */
+/* Like dot, for MM_R rows of a panel. */
 INLINE void dot_panel(vf *acc, const float *w, const float *x, size_t x_row, int k, int tn)
 {
 	int i = 0;
@@ -284,7 +284,7 @@ INLINE void dot_panel(vf *acc, const float *w, const float *x, size_t x_row, int
 	}
 }
 
-/* acc[MM_R][tn] -> y, n of the rows */
+/* Add up the lanes of acc[MM_R][tn] and store the sums of n of the rows in y. */
 INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
 {
 	for (int t = 0; t < tn; t++, y += ldy) {
@@ -297,8 +297,8 @@ INLINE void put_sums(float *y, size_t ldy, const vf *acc, int n, int tn)
 	}
 }
 
-/* tn rows of x against the panel, with k in parts that stay in L1; between parts the lanes are kept
- * on the stack. */
+/* Multiply tn rows of x with the panel, in parts of k that stay in L1.  Between parts the lanes of
+ * the sums are on the stack. */
 INLINE void tile_part(float *y, size_t ldy, const float *w, const struct kern_act *a, int x_first,
                       int n, int k, int tn)
 {

@@ -1,5 +1,5 @@
-/* kern/tmpl/peak.h - measure the peak fp32 rate, by as many independent chains of fma as the
- * registers hold, and the memory bandwidth. */
+/* kern/tmpl/peak.h - measure the peak fp32 rate, with as many independent fma chains as registers,
+ * and the memory bandwidth. */
 #include "base/num.h"
 
 void KERN_FN(peak_fma)(double *ops, float *sink, int reps)
@@ -23,7 +23,7 @@ void KERN_FN(peak_fma)(double *ops, float *sink, int reps)
 	*ops = 2.0 * 16 * CHAINS * reps;
 }
 
-/* Eight streams, because one does not keep the memory busy. */
+/* Read eight streams, because one does not reach the full bandwidth. */
 void KERN_FN(peak_read)(uint32_t *sink, const void *p, size_t bytes)
 {
 	enum { STREAMS = 8, CHAINS = 4, AHEAD = 1024, LINE = 64 };

@@ -1,6 +1,6 @@
-/* kern/tmpl/rope.h - rotary position: a' = a c - b s, b' = b c + a s, where the second product is
- * rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.  x [heads][dim], the first rot of each; cs
- * [rot / 2][2] cosine, sine. */
+/* kern/tmpl/rope.h - rotary position: a' = a c - b s, b' = b c + a s, where the product of s is
+ * rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.  x [heads][dim]: the first rot columns of
+ * each head are rotated; cs [rot / 2][2]: cosine, sine. */
 #include <math.h>
 
 static inline void rotate(float *a, float *b, float c, float s)

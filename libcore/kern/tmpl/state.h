@@ -1,11 +1,8 @@
 /* kern/tmpl/state.h - recurrent layers: the operations of kern/state.h in their order.
  *
- *   s [dk][16]
- * row 0
- * row 1
- * ...    a row of the state is one vector, so a sum over dk is computed
- *                                         per lane and lanes are never added to each other
- * delta reads s twice a row and writes it once: 8 bytes in L1 for each fma. */
+ * A row of the state s [dk][16] is one vector, so a sum over dk is computed in each lane, and lanes
+ * are never added to each other.  For each row of x, delta reads s twice and writes it once: 8 bytes
+ * in L1 for each fma. */
 
 void KERN_FN(conv)(float *y, const float *const *x, const float *w, int taps, int n)
 {
