@@ -131,8 +131,8 @@ extern const uint8_t file_meta_size[]; /* [INFER_META_...] bytes of an element; 
 int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* errors as above */
 /* Free unused memory of the tables; afterwards tensors do not move. */
 void file_trim(struct infer_file *f);
-/* After file_trim, record auxiliary tensors.  file_find_aux: every "X.scale" and "X.order" as one
- * of "X.weight", if both exist.  file_aux: `companion` as one of `of`. */
+/* After file_trim, record auxiliary tensors.  file_find_aux: "X.scale" and "X.order" belong to
+ * "X.weight", if both exist.  file_aux: `companion` belongs to `of`. */
 void file_find_aux(struct infer_file *f);
 void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
               const struct infer_tensor *companion);

@@ -108,7 +108,7 @@ static int fill_text(struct change *c, const char *arch, const char *key, const 
 	return fill_key(c, arch, key, INFER_META_STR, text, strlen(text));
 }
 
-/* ---- the forms ---- */
+/* ---- functions of the forms ---- */
 
 static int is_always(const struct infer_file *f)
 {
@@ -202,7 +202,7 @@ static const struct form forms[] = {
 	  .fill = fill_gemma3 },
 };
 
-/* ---- the change ---- */
+/* ---- apply a form ---- */
 
 /* Set *out to the name of a key in the result. */
 static int rename_key(struct infer_str *out, struct arena *mem, const struct form *t,

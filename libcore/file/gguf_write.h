@@ -49,7 +49,7 @@ int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_di
  * Borrowed until gguf_write_free. */
 void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f);
 
-/* Treat the path as a temporary name: a file or link of this name is replaced, permissions too. */
+/* Treat the path as a temporary name: replace any file or link, without keeping permissions. */
 void gguf_write_temporary(struct gguf_write *w);
 
 /* Return the bytes of the tensors so far, with padding: the offset of the next one's data. */

@@ -173,8 +173,8 @@ static uint32_t word_at(const struct safetensors_tensor *t, int64_t i)
 	return num_u32(t->data + (size_t)i * 4);
 }
 
-/* Words per row of the tile that is transposed: 8 rows of 8 words of 8 codes, which are 4 runs of 8
- * inputs for 16 outputs. */
+/* Words in a row of the tile to transpose.  A tile has 8 rows and a word 8 codes: 32 inputs x 16
+ * outputs. */
 enum { LANES = 8 };
 
 /* Swap the bits low[i] >> by & mask with high[i] & mask. */

@@ -198,7 +198,7 @@ static void put_block(const struct hf_packed *p, const struct hf_ints *w, int64_
 		put_f16(q8_0->d, d);
 		put_bytes(p, w, row, c, zero, 32, q8_0->q);
 		break;
-	default: /* Q8_F: 8-bit codes with zero points: minus 128 if unsigned; zero points in m */
+	default: /* Q8_F; with zero points, 8-bit codes are stored minus 128 if unsigned */
 		m = w->zeros && eight ? d * (float)((w->codes == CODES_U8 ? 128 : 0) - zero) : 0;
 		zero = w->zeros && eight ? (w->codes == CODES_U8 ? 128 : 0) : zero;
 		memcpy(q8_f->d, &d, 4);

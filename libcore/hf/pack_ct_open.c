@@ -9,7 +9,7 @@
 
 enum part { SCALE, PACKED, WEIGHT, SHAPE, ZERO, ORDER, GLOBAL };
 
-/* hf_packed.own of a module.  The format decides which member is used. */
+/* hf_packed.own after open().  The format decides which member is used. */
 struct ct_module {
 	struct hf_ints ints;
 	struct hf_e4m3 e4m3;

@@ -16,7 +16,7 @@ enum {
 	PACK_INT_WORDS = 8  /* words of an output in a tile: each 8 codes of 4 bits, or 4 of 8 */
 };
 
-/* The stored matrix.  hf_packed.own of these methods. */
+/* A stored matrix of GPTQ or AWQ: hf_packed.own. */
 struct pack_int {
 	int bits;              /* 2, 4 or 8; codes() widens 2 bits to 4 */
 	int64_t group, groups; /* a group of `group` inputs has one scale */

@@ -34,7 +34,7 @@ struct hf_making {
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
 /* Find rows for an expert tensor that is stored differently from the architecture's rows: one
  * tensor per expert instead of one for all, or the reverse.  The rows are stored in spare.  n 0:
- * not such a name. */
+ * not the name of such a tensor. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
 /* True for the name of a tensor in a vision or audio tower or a projector. */

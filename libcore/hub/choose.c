@@ -200,7 +200,7 @@ static int is_foreign(const struct gguf *g)
 	return g->tag_n >= 5 && (g->tag[0] | 32) == 'i' && !strncasecmp(g->tag + 3, "_K", 2);
 }
 
-/* ---- the models of a list ---- */
+/* ---- models among the files ---- */
 
 struct models {
 	const struct hub_entry *e;

@@ -45,7 +45,7 @@ int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *bo
 /* Return the path of the next page after hub_net_get (Link: rel="next", which must lead to the
  * endpoint), for another hub_net_get; NULL: there is none. */
 const char *hub_net_next(const struct hub_net *n);
-/* Why the last hub_net_get, hub_net_head or hub_net_fetch failed. */
+/* Reason why the last hub_net_get, hub_net_head or hub_net_fetch failed. */
 enum hub_why {
 	HUB_WHY_NONE,
 	HUB_WHY_OFFLINE, /* no connection */

@@ -189,7 +189,7 @@ void tok_added_find(const struct tok_added *a, const struct infer_tokenizer *t, 
 	}
 }
 
-/* ---- the text between them */
+/* ---- text between added tokens */
 
 /* Return the start of the character that ends before `at`. */
 static size_t prev_char(const char *s, size_t at)

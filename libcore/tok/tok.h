@@ -145,7 +145,8 @@ struct tok_model {
 	/* Push the tokens of a word, if the tokenizer has a pipe; NULL: the kind has no pipes.
 	 * INFER_ENOMEM */
 	int (*word)(struct tok_run *r, const char *s, size_t n, infer_error *err);
-	/* Push the tokens of text between added tokens.  INFER_ENOMEM; INFER_EUNSUP: spm.h */
+	/* Push the tokens of text between added tokens.  INFER_ENOMEM; INFER_EUNSUP: see
+	 * spm_normal */
 	int (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 };
 const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: unknown name */
