@@ -401,7 +401,7 @@ static double sum_parts(const struct infer_step_time *t)
 	return sum;
 }
 
-/* Add the part of a step on the host.  Returns 0 if it cannot be predicted without efficiency. */
+/* Add the part of a step on the host.  Returns 0 if there are no kernel rates and no efficiency. */
 static int add_host_part(struct infer_step_time *t, const struct infer_shape *s,
                          const struct infer_machine *m, const struct infer_setup *how,
                          const struct infer_load *l, double part)
