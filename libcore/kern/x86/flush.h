@@ -1,5 +1,5 @@
-/* kern/x86/flush.h - treat subnormal numbers as zeros by a mode of the processor, so results need
- * no check. */
+/* kern/x86/flush.h - a mode of the processor that treats subnormal numbers as zeros, so that
+ * results need no check. */
 #ifndef KERN_X86_FLUSH_H
 #define KERN_X86_FLUSH_H
 #include <immintrin.h>

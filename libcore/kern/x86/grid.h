@@ -1,5 +1,5 @@
-/* kern/x86/grid.h - blocks of 256 from a codebook, or ternary, in 256-bit registers (x86); layouts in
- * ref/mm_grid.c.  The folder's points.h, included before this, loads points and applies signs. */
+/* kern/x86/grid.h - unpack codebook and ternary blocks of 256 in 256-bit registers (x86); layouts:
+ * ref/mm_grid.c.  Include the folder's points.h first: it loads points and applies signs. */
 #ifndef KERN_X86_GRID_H
 #define KERN_X86_GRID_H
 #include "kern/x86/q256.h"
@@ -9,12 +9,12 @@
 INLINE int g_is1(enum infer_type t) { return t == INFER_IQ1_S || t == INFER_IQ1_M; }
 INLINE int g_ternary(enum infer_type t) { return t == INFER_TQ2_0 || t == INFER_TQ1_0; }
 INLINE int g_is3(enum infer_type t) { return t == INFER_IQ3_XXS || t == INFER_IQ3_S; }
-/* 1 if a scale is for 16 weights, 0: for 32 */
+/* 1 if there is a scale for each 16 weights, 0: for each 32 */
 INLINE int g_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
 }
-/* the constant factor of d */
+/* Return the constant factor of d. */
 INLINE float g_factor(enum infer_type t)
 {
 	return t == INFER_IQ3_S || g_ternary(t) ? 1 : t == INFER_IQ3_XXS ? 0.25f : 0.125f;
@@ -26,7 +26,7 @@ INLINE int g_d_at(enum infer_type t)
 	             : t == INFER_TQ1_0 ? offsetof(struct tq1_0, d)
 	                                : 0);
 }
-/* the bits of d, an f16 */
+/* Return the bits of d, an f16. */
 INLINE uint16_t g_d_bits(enum infer_type t, const uint8_t *p)
 {
 	if (t != INFER_IQ1_M)
@@ -36,7 +36,7 @@ INLINE uint16_t g_d_bits(enum infer_type t, const uint8_t *p)
 	                  (sc >> 48 & 0xf000));
 }
 
-/* combine the low 8 bits of 32 indices with the bits above them into 32 words */
+/* Store 32 indices as words: low 8 bits from `low`, the bits above from `high`. */
 INLINE void widen(uint16_t *at, __m256i low, __m256i high)
 {
 	low = _mm256_permute4x64_epi64(low, 0xd8);
@@ -45,7 +45,8 @@ INLINE void widen(uint16_t *at, __m256i low, __m256i high)
 	_mm256_storeu_si256((__m256i *)(void *)(at + 16), _mm256_unpackhi_epi8(low, high));
 }
 
-/* the high bits of IQ2_S, two for each point: those of points 16 i ... at bit 8 of 16 words */
+/* IQ2_S: return the two high bits of the indices of points 16 i ... 16 i + 15, at bit 8 of 16
+ * words. */
 INLINE __m256i high_2s(__m128i qh, int i)
 {
 	const char z = -1, a = (char)(4 * i);
@@ -58,7 +59,7 @@ INLINE __m256i high_2s(__m128i qh, int i)
 	                        _mm256_set1_epi16(0x300));
 }
 
-/* the high bits of IQ1_S, three for each point, in the same place */
+/* IQ1_S: likewise, the three high bits of each index. */
 INLINE __m256i high_1s(__m128i qh, int i)
 {
 	const short a = (short)(0x0100 + i * 0x0808), b = (short)(a + 0x0202),
@@ -71,14 +72,14 @@ INLINE __m256i high_1s(__m128i qh, int i)
 	return _mm256_and_si256(_mm256_mullo_epi16(q, up), _mm256_set1_epi16(0x700));
 }
 
-/* 16 low bytes combined with the bits above them */
+/* Store 16 indices as words: low 8 bits from `low`, the bits above from `high`. */
 INLINE void put_at(uint16_t *at, const uint8_t *low, __m256i high)
 {
 	_mm256_storeu_si256((__m256i *)(void *)at,
 	                    _mm256_or_si256(_mm256_cvtepu8_epi16(load16(low)), high));
 }
 
-/* the indices of the points, for types whose indices are longer than a byte */
+/* Store the indices of all points, for types whose indices are longer than a byte. */
 INLINE void indices_get(enum infer_type t, uint16_t *at, const uint8_t *p)
 {
 	const __m256i nine = _mm256_set1_epi16(511);
@@ -122,7 +123,7 @@ INLINE void indices_get(enum infer_type t, uint16_t *at, const uint8_t *p)
 	}
 }
 
-/* the indices of the n points of weights 32 k ... 32 k + 31 */
+/* Set i[n] to the indices of the n points of weights 32 k ... 32 k + 31. */
 INLINE void indices_of(enum infer_type t, int *i, int n, const uint16_t *at, const uint8_t *p,
                        int k)
 {
@@ -132,7 +133,7 @@ INLINE void indices_of(enum infer_type t, int *i, int n, const uint16_t *at, con
 			i[g] = p[2 + n * k + g];
 		return;
 	}
-	/* four with one load, since loads limit this loop */
+	/* four with one load, because the number of loads limits the speed */
 	UNROLL
 	for (int g = 0; g < n; g += 4) {
 		if (t == INFER_IQ2_XXS) {
@@ -148,7 +149,7 @@ INLINE void indices_of(enum infer_type t, int *i, int n, const uint16_t *at, con
 	}
 }
 
-/* The eight words aux of IQ2_XXS and IQ3_XXS */
+/* Load the eight words aux of IQ2_XXS and IQ3_XXS. */
 INLINE __m256i aux8(enum infer_type t, const uint8_t *p)
 {
 	if (t == INFER_IQ3_XXS)
@@ -157,7 +158,7 @@ INLINE __m256i aux8(enum infer_type t, const uint8_t *p)
 	return _mm256_permute4x64_epi64(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)), 0xd8);
 }
 
-/* Extend 32 times 7 signs to 8, so that an even number of them is set */
+/* Extend 32 times 7 signs to 8 signs, an even number of them set. */
 INLINE __m256i signs_from7(__m256i s)
 {
 	const char o = (char)0x80;
@@ -168,7 +169,7 @@ INLINE __m256i signs_from7(__m256i s)
 	return _mm256_xor_si256(s, _mm256_xor_si256(hi, _mm256_shuffle_epi8(parity, s)));
 }
 
-/* The signs of 256 weights: a pointer into the block, or to buf. */
+/* Return the address of the signs of 256 weights, in the block or in buf. */
 INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t *p)
 {
 	__m256i s;
@@ -180,7 +181,7 @@ INLINE const uint8_t *signs_at(enum infer_type t, uint8_t buf[32], const uint8_t
 		                        _mm256_srli_epi16(load32(p + 34), 9));
 		s = _mm256_permute4x64_epi64(s, 0xd8);
 	} else {
-		/* spread two times 14 bits to words, then two times 7 to bytes */
+		/* spread twice 14 bits to words, then twice 7 bits to bytes */
 		s = aux8(t, p);
 		s = _mm256_or_si256(
 			_mm256_and_si256(s, _mm256_set1_epi32(0x3fff)),
@@ -198,8 +199,8 @@ INLINE __m256i twice_plus1(__m256i s)
 	return _mm256_or_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(1));
 }
 
-/* S as words.  Scales of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the
- * odd ones in the high half. */
+/* Return S as words.  8 scales: all in both halves; 16 scales: even ones in the low half, odd ones
+ * in the high half. */
 INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 {
 	switch (t) {
@@ -238,8 +239,8 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 	}
 }
 
-/* S with the signs of the shifts of IQ1: one for each S of IQ1_S; for IQ1_M, those of its two
- * points */
+/* Set v to S with the signs of the shifts of IQ1: one shift for each S (IQ1_S), or two, those of
+ * its two points (IQ1_M). */
 INLINE void shifts_grid(enum infer_type t, __m256i v[2], __m256i s, const uint8_t *p)
 {
 	const __m256i one = _mm256_set1_epi16(1);
@@ -261,8 +262,8 @@ INLINE const uint64_t *grid8(enum infer_type t)
 	                           : grid_iq1;
 }
 
-/* Points of 8 times 32 weights, without signs; those of IQ1 and ternary types plus 1. at: the
- * indices from indices_get */
+/* Unpack the points of 8 times 32 weights, without signs; plus 1 for IQ1 and ternary types.  at:
+ * from indices_get. */
 INLINE void unpack_grid(enum infer_type t, __m256i u[8], const uint16_t *at, const uint8_t *p)
 {
 	const int n = g_is3(t) ? 8 : 4;

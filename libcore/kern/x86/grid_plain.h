@@ -1,5 +1,5 @@
-/* kern/x86/grid_plain.h - a block of 256 from a codebook, or ternary, as integers; layouts in
- * ref/mm_grid.c. */
+/* kern/x86/grid_plain.h - unpack a codebook or ternary block of 256 to integers in plain C;
+ * layouts: ref/mm_grid.c. */
 #ifndef KERN_X86_GRID_PLAIN_H
 #define KERN_X86_GRID_PLAIN_H
 #include <string.h>
@@ -7,15 +7,15 @@
 #include "type/grids.h"
 
 struct grid_block {
-	float d;       /* d' */
-	int16_t s[16]; /* S of each 16 */
+	float d;       /* d' of ref/mm_grid.c */
+	int16_t s[16]; /* S of each 16 weights */
 	int8_t q[256];
 };
 typedef void grid_unpack(struct grid_block *b, const uint8_t *p);
 
 static inline int16_t twice_plus1(int s) { return (int16_t)(2 * s + 1); }
 
-/* eight weights from the 64 bits of a point */
+/* Store eight weights: the bytes of a point with its signs. */
 static inline void put8(int8_t *q, uint64_t point, int signs)
 {
 	for (int j = 0; j < 8; j++)

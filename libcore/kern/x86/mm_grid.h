@@ -1,19 +1,17 @@
-/* kern/x86/mm_grid.h - products of weights in blocks of 256 from a codebook, or ternary, over the
- * words of int.h and points.h (x86), of the types in ROWS_TYPES(X), which
- * the including folder defines.
+/* kern/x86/mm_grid.h - products in place of codebook and ternary weights (blocks of 256), by the
+ * operations of int.h and points.h (x86).  The including folder lists the types in ROWS_TYPES(X).
  *
  *   rows   8 rows in place: points without signs are multiplied with x, which takes the signs, in
- *          pairs (16 bits), then with S (32 bits); a transposing tree of adds makes 8 sums.  IQ1: a
- *          point and its shift are 8 (G + 1) - 8 + 1 or - 1; the part besides G + 1 is multiplied
- *          with sums of x
+ *          pairs (16 bits), then with S (32 bits); a transposing tree of adds makes 8 sums.  IQ1:
+ *          a weight is 8 (G + 1) - 7 or 8 (G + 1) - 9; the constant is multiplied with sums of x
  *   isum = sum of S (q . x), exact; y = fma(d' dx, isum, y)
  *   bytes per flop and limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 
 #include "kern/x86/grid.h"
 #include "kern/x86/point_words.h"
 
-/* Sums of eight x, in the order in which IQ1_M multiplies them: of[0] of points 4 i, then of 4 i +
- * 2; of[1] of 4 i + 1, then of 4 i + 3. */
+/* Sums of the eight x of each point, in the order of the products of IQ1_M.  of[0]: points 4 i,
+ * then 4 i + 2; of[1]: points 4 i + 1, then 4 i + 3. */
 struct x_sums8 {
 	__m256i of[2];
 };
@@ -34,7 +32,7 @@ INLINE void x_sums8_get(struct x_sums8 *e, const struct kern_q8k *x)
 	e->of[1] = _mm256_packs_epi32(_mm256_srai_epi32(a, 16), _mm256_srai_epi32(b, 16));
 }
 
-/* the part of IQ1 besides G + 1, times x: words of S (+-1 - 8) */
+/* Return the products of the constants of IQ1, S (+-1 - 8), with sums of x. */
 INLINE __m256i shift_terms(enum infer_type t, const __m256i v[2], const struct x_sums8 *e,
                            const struct kern_q8k *x)
 {
@@ -46,9 +44,9 @@ INLINE __m256i shift_terms(enum infer_type t, const __m256i v[2], const struct x
 	return mac16(_mm256_madd_epi16(v[0], e->of[0]), v[1], e->of[1]);
 }
 
-/* The fields of a block of one row besides its points.  They are unpacked for all 8 rows first: the
- * dependency chain within a row is long, and the out-of-order window covers little more than one
- * row. */
+/* The unpacked fields of a block of one row, except its points.  They are unpacked for all 8 rows
+ * first, because the dependency chain within a row is long and the out-of-order window covers
+ * little more than one row. */
 struct fields {
 	__m256i s, v[2];
 	uint16_t at[64];
@@ -71,7 +69,7 @@ INLINE void fields_get(enum infer_type t, struct fields *a, const uint8_t *p)
 	a->s = s;
 }
 
-/* 8 partial isums of a row */
+/* Return 8 partial sums of isum of a row. */
 INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct fields *a,
                          const uint8_t *signs, const struct x_sums8 *e, const struct kern_q8k *x)
 {
@@ -90,7 +88,7 @@ INLINE __m256i isum_grid(enum infer_type t, const __m256i u[8], const struct fie
 	return _mm256_add_epi32(acc[0], acc[1]);
 }
 
-/* the same for a ternary row, of q + 1 */
+/* Likewise for a ternary row, with q + 1 instead of q. */
 INLINE __m256i isum_ternary(const __m256i u[8], const struct kern_q8k *x)
 {
 	__m256i acc = _mm256_maddubs_epi16(u[0], load32(x->q));
@@ -130,7 +128,7 @@ INLINE void rows_grid(enum infer_type type, int tn, float *y, size_t ldy, const 
 			x_sums8_get(&e[t], act_q8k(x, x_row + t) + b);
 		for (int r = 0; r < 8 && !g_ternary(type); r++)
 			fields_get(type, &fields[r], w + (size_t)r * s->stride);
-		/* keep them in memory */
+		/* make the compiler keep the fields in memory */
 		__asm__("" : "+m"(fields));
 		for (int r = 0; r < 8; r++) {
 			const uint8_t *p = w + (size_t)r * s->stride;

@@ -1,5 +1,5 @@
-/* kern/x86/mm_grid_tile.h - panels of weights in blocks of 256 from a codebook, or ternary, over
- * the words of int.h and points.h (x86).
+/* kern/x86/mm_grid_tile.h - products with panels of codebook and ternary weights (blocks of 256),
+ * by the operations of int.h and points.h (x86).
  *
  *   panel  per block, each field [NR]: d' f32 | 128 sum of S q, i32 | S, 8 of 32 weights or 16 of
  *          16 (ternary: none) | q i8 [64][NR][4], with signs and shifts
@@ -16,10 +16,10 @@ INLINE size_t panel_grid(enum infer_type t)
 	return (size_t)NR * 4 * (size_t)(2 + g_scales(t) + 64);
 }
 
-/* q of IQ1: 8 G plus the shifts */
+/* Set u to q of IQ1: 8 G plus the shifts. */
 INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
-	/* 8 (G + 1), less 7 or 9 */
+	/* q = 8 (G + 1) - 7 or - 9 */
 	uint8_t off[32];
 
 	for (int g = 0; g < 32; g++)
@@ -34,7 +34,7 @@ INLINE void shift_points(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-/* unpack q of a block, and return 8 partial sums of S q */
+/* Unpack q of a block to u.  Returns 8 partial sums of S q. */
 INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const uint8_t *p)
 {
 	__m256i acc = _mm256_setzero_si256();
@@ -64,7 +64,7 @@ INLINE __m256i weights_grid(enum infer_type t, __m256i u[8], __m256i s, const ui
 	return acc;
 }
 
-/* d and S of row r */
+/* Store d and S of row r of the panel at dst. */
 INLINE void header_put(enum infer_type t, uint8_t *dst, __m256i s, const uint8_t *p, int r)
 {
 	float d = num_f16(g_d_bits(t, p)) * g_factor(t);
@@ -112,7 +112,7 @@ INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size
 	}
 }
 
-/* isum[t][h] += S times the sums over one group of weights */
+/* isum[t][h] += S times the sums over one group of weights, for tn rows of x. */
 INLINE void group_sum(enum infer_type type, int tn, wi *isum, const uint8_t *q, const uint8_t *s,
                       uint8_t (*x)[256], int at)
 {
@@ -145,7 +145,7 @@ INLINE void group_sum(enum infer_type type, int tn, wi *isum, const uint8_t *q, 
 INLINE void tile_grid(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
                       const struct kern_act *x, int x_row, int n, int k)
 {
-	/* groups that share S */
+	/* number of groups that share S */
 	const int share = 64 / (g_ternary(type) ? 1 : g_scales(type)) / group(type);
 	wf sum[TILE_T * H];
 

@@ -1,4 +1,5 @@
-/* kern/x86/mm_q256.h - products of weights in blocks of 256, over the words of int.h (x86).
+/* kern/x86/mm_q256.h - products in place of weights in blocks of 256, by the operations of int.h
+ * (x86).
  *
  *   rows   8 rows in place: bytes times x in pairs (16 bits), times the scale of their 16 or 32
  *          weights (32 bits); a transposing tree of adds makes 8 sums.  The block headers of 8 rows
@@ -7,8 +8,8 @@
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
  *
- * A folder that includes this file defines ROWS_TYPES(X), the types whose row loops are instances
- * of this one. */
+ * A folder that includes this file defines ROWS_TYPES(X), the types whose kernels in place are
+ * instances of this one. */
 
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"
@@ -20,13 +21,13 @@ struct headers {
 	uint8_t s[8][8], s16[8][16];
 };
 
-/* Q4_K, Q5_K: M 0-3 and 4-7 stay transposed, one row per dword; S is transposed back to rows of
- * bytes. */
+/* Read the headers of Q4_K, Q5_K.  M 0-3 and 4-7 stay transposed, one row per dword; S is
+ * transposed back to bytes by row. */
 INLINE void headers_k45(struct headers *h, const uint8_t *p, size_t stride)
 {
 	const struct rows8 e = rows8_at(p, stride);
 	__m256i s[2], m[2], d = headers_k4(s, m, &e, 0);
-	/* rows 0 1 4 5, then 2 3 6 7: reorder */
+	/* reorder: rows 0 1 4 5, then 2 3 6 7 */
 	__m256i x = _mm256_unpacklo_epi32(s[0], s[1]), y = _mm256_unpackhi_epi32(s[0], s[1]);
 
 	put32(h->s[0], _mm256_permute2x128_si256(x, y, 0x20));
@@ -37,14 +38,14 @@ INLINE void headers_k45(struct headers *h, const uint8_t *p, size_t stride)
 	h->dmin = f16_high(d);
 }
 
-/* Q3_K: S of 8 rows, 16 bytes each, and d */
+/* Read the headers of Q3_K: S of 8 rows, 16 bytes each, and d. */
 INLINE void headers_k3(struct headers *h, const uint8_t *p, size_t stride)
 {
 	const __m256i low = _mm256_set1_epi32(0x0f0f0f0f), two = _mm256_set1_epi32(0x30303030);
 	__m256i x[4], s[4], a[4];
 
-	/* load the 12 bytes of S with two bytes before, so that all loads stay in the block, and
-	 * d */
+	/* load the 12 bytes of S together with the two bytes before them and d, so that all loads
+	 * stay in the block */
 	transpose16_at(x, p + 94, stride);
 	__m256i c0 = _mm256_or_si256(_mm256_srli_epi32(x[0], 16), _mm256_slli_epi32(x[1], 16)),
 		c1 = _mm256_or_si256(_mm256_srli_epi32(x[1], 16), _mm256_slli_epi32(x[2], 16)),
@@ -73,9 +74,9 @@ INLINE void headers_k3(struct headers *h, const uint8_t *p, size_t stride)
 	}
 }
 
-/* Q2_K and Q3_K are unpacked without shifting each field down: the four times 32 weights of a half
- * are 1, 4, 4 and 16 times as large, below 128.  Their scales are multiplied by 16, 4, 4 and 1, so
- * isum is 16 times too large. */
+/* True for Q2_K and Q3_K, which are unpacked without shifting each field down: the four 32 weights
+ * of a half are 1, 4, 4 and 16 times too large, still below 128.  Their scales are multiplied by
+ * 16, 4, 4 and 1, so isum is 16 times too large. */
 INLINE int q_unshifted(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
 INLINE __m256i unshifted_scales(__m256i s)
 {
@@ -113,7 +114,7 @@ INLINE void unpack_unshifted(enum infer_type t, __m256i u[8], const uint8_t *p)
 	u[6] = or_bits(u[6], a, 16), u[7] = or_bits(u[7], b, 64);
 }
 
-/* Q2_K: d, dmin and M of 8 rows */
+/* Read the headers of Q2_K: d, dmin and M of 8 rows. */
 INLINE void headers_k2(struct headers *h, __m256i m[8], const uint8_t *p, size_t stride)
 {
 	__m256i sc[4];
@@ -145,7 +146,7 @@ INLINE __m256i scale_words(enum infer_type t, const struct headers *h, int r, co
 	}
 }
 
-/* 8 partial isums of a row: q[k] . x[k] times word k of s, less the zero point */
+/* Return 8 partial sums of isum of a row: q[k] . x[k] times word k of s, minus the zero point. */
 INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const struct kern_q8k *x)
 {
 	__m256i acc[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() };
@@ -167,8 +168,7 @@ INLINE __m256i isum256(enum infer_type t, const __m256i q[8], __m256i s, const s
 	return _mm256_add_epi32(acc[0], acc[1]);
 }
 
-/* IQ4_XS is multiplied in the order of its bytes, which hold two times 16 weights: x in that order,
- * and its magnitudes */
+/* x and |x| in the order of the bytes of IQ4_XS: a byte has weight i and weight i + 16. */
 struct x_reordered {
 	__m256i x[8], abs_x[8];
 };

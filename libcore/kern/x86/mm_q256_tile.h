@@ -1,17 +1,11 @@
-/* kern/x86/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86), of
- * the types that the folder lists in TILE_TYPES.
+/* kern/x86/mm_q256_tile.h - products with panels of weights in blocks of 256, by the operations of
+ * int.h (x86), for the types that the folder lists in TILE_TYPES.
  *
- *   panel  per block, each field [NR]: d f32
- * dmin f32 if there are minima
- * pairs i16[2]
- *
- * S i32, 8 of 32 weights or 16 of 16
- * q u8 [64][NR][4]
- *   pairs  are multiplied with the sums of x in the order of kern_q8k: M (Q4_K, Q5_K: 4, Q2_K: 8),
- *   or
- *          S if a zero point is subtracted after scaling (IQ4_XS: 4, Q6_K: 8)
- *   Q2_K and Q3_K store S q and -S q, which fit 8 bits: there is no S, and a block is one chain of
- *   dots
+ *   panel  per block, each field [NR]: d f32 | with minima: dmin f32 | pairs i16[2] | S i32, one for
+ *          each 32 or 16 weights | q u8 [64][NR][4]
+ *   pairs  are multiplied with the sums of x in the order of kern_q8k.  They are M (Q4_K, Q5_K: 4,
+ *          Q2_K: 8), or S if a zero point is subtracted after scaling (IQ4_XS: 4, Q6_K: 8)
+ *   Q2_K and Q3_K store S q and -S q, which fit 8 bits, instead of q and S
  *   tile   NR rows x T rows of x: 4 bytes of x broadcast */
 
 #include "kern/x86/q256.h"
@@ -28,7 +22,7 @@ INLINE int k_scales(enum infer_type t)
 INLINE int k_fields(enum infer_type t) { return 1 + q_minima(t) + k_pairs(t) + k_scales(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)NR * 4 * (size_t)(k_fields(t) + 64); }
 
-/* the fields before q of eight rows, at dst */
+/* Store the fields before q of eight rows at dst. */
 INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 {
 	const __m256i *pair = q_minima(t) ? h->m : h->s;
@@ -40,7 +34,7 @@ INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 		_mm256_storeu_ps((float *)(void *)dst, h->dmin);
 		dst += NR * 4;
 	}
-	/* in the order of the sums in kern_q8k */
+	/* in the order of the sums of kern_q8k */
 	UNROLL
 	for (int i = 0; i < 2 * dwords; i++, dst += NR * 4)
 		put32(dst, q_by16(t) ? byte_pair(pair[i % dwords], i / dwords)
@@ -50,8 +44,8 @@ INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 		put32(dst, byte_of(h->s[i / 4], i % 4));
 }
 
-/* S q of Q2_K, at most 45, and -S (q - 4) of Q3_K, -128 ... 124; each word of s is multiplied with
- * both bytes of a word */
+/* Return S q of Q2_K, at most 45, or -S (q - 4) of Q3_K, -128 ... 124: each word of s times both
+ * bytes of a word of q. */
 INLINE __m256i times2(__m256i q, __m256i s) { return _mm256_mullo_epi16(q, s); }
 INLINE __m256i times3(__m256i q, __m256i s)
 {
@@ -85,7 +79,7 @@ INLINE void unpack_for_tile(enum infer_type t, __m256i u[8], const uint8_t *p)
 
 #include "kern/x86/pack256.h"
 
-/* is[t][h] += sums over 4 count weights of each row, from q on and from byte `at` of x on */
+/* is[t][h] += the products of 4 count weights of each row, from q on, with x from byte `at` on. */
 INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct x_rows *x,
                   int at, int count)
 {
@@ -107,7 +101,7 @@ INLINE void chain(enum infer_type type, int tn, wi *is, const uint8_t *q, const 
 	}
 }
 
-/* isum of one block; sc: its scales, q: its weights */
+/* Compute isum of one block.  sc: scales, q: weights of the block. */
 INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
                       const struct x_rows *x)
 {
@@ -135,7 +129,7 @@ INLINE void tile_isum(enum infer_type type, int tn, wi *isum, const uint8_t *sc,
 	}
 }
 
-/* the pairs of one block times the sums of x */
+/* Return the pairs of one block times the sums of x. */
 INLINE wi tile_pairs(enum infer_type type, const uint8_t *pairs, const struct kern_q8k *s)
 {
 	const int16_t *of = q_by16(type) ? s->s16 : s->s32;

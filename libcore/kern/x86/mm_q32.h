@@ -1,5 +1,5 @@
-/* kern/x86/mm_q32.h - products of weights in blocks of 32, and of 64 with two groups of 32, over the words of
- * int.h (x86).
+/* kern/x86/mm_q32.h - products of weights in blocks of 32, or of 64 with two groups of 32, by the
+ * operations of int.h (x86).
  *
  *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8
  *          sums, one fma.  Types of four bits: the packed bytes of 8 rows are transposed first, which
@@ -9,15 +9,15 @@
  *          minima | q u8 [8][NR][4] (4 neighbours of each row)
  *   tile   NR rows x T rows of x: 4 bytes of x broadcast; the accumulators start from -z sum(x), z
  *          being the zero point
- *   y = fma(d dx, sum q x, y), groups ascending; with m a second chain, fma(m dx, sum x, .), is
- *   added at the end
- *   A scale for each 16: two sums for each group, one chain, as in ref/mm_q32.c, which also has bytes per flop
- *   and limits
- *   A folder that includes this file defines ROWS_TYPES(X), the list of the types whose row loops it
- *   takes from here: X(type, name of its functions). */
+ *   y = fma(d dx, sum q x, y), groups ascending; with m: ymin = fma(m dx, sum x, ymin); y + ymin
+ *   a scale for each 16: two integer sums for each group
+ *   arithmetic, bytes per flop, limits: ref/mm_q32.c
+ *   A folder that includes this file defines ROWS_TYPES(X), the types whose kernels in place are instances
+ *     of this one: X(type, name of its functions) */
 #include "kern/x86/words.h"
 
-/* the signs are moved to the operand without -128, which cannot be negated */
+/* Return the sums of 4 products.  The signs are moved to the operand without -128, because -128
+ * cannot be negated. */
 INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 {
 	if (!q_signed(type))
@@ -26,8 +26,9 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 	                          : dot_us(abs_x, _mm256_sign_epi8(q, x));
 }
 
-/* 1 if nibbles are transposed.  They are used as unsigned bytes, plus a zero point; types with a
- * lookup table only if -128 ... 127 can be shifted to unsigned bytes. */
+/* 1 if the packed bytes are transposed.  The codes are used as unsigned bytes, plus a zero point;
+ * types with a lookup table are transposed only if -128 ... 127 can be shifted to unsigned
+ * bytes. */
 INLINE int q_transposes(enum infer_type t)
 {
 	return t == INFER_Q4_0 || t == INFER_Q4_1 || t == INFER_Q4_F || t == INFER_NVFP4_F ||
@@ -45,14 +46,14 @@ INLINE __m256i nibble_value(enum infer_type t, __m256i n)
 	       : t == INFER_NVFP4_F ? fp4_16(n)
 	                            : n;
 }
-/* the packed bytes of a block of 8 rows, dword i of all of them in v[i] */
+/* Load the packed bytes of a block of 8 rows: dword i of all rows to v[i]. */
 INLINE void words8(enum infer_type t, __m256i v[8], const uint8_t *w, size_t stride)
 {
 	transpose16_at(v, w + block_bytes(t) - 16 * q_groups(t), stride);
 	if (q_groups(t) == 2)
 		transpose16_at(v + 4, w + block_bytes(t) - 16, stride);
 }
-/* the weights of group g, 4 neighbours of each row in q[i] */
+/* Unpack the weights of group g: 4 neighbours of each row in q[i]. */
 INLINE void nibbles8(enum infer_type t, __m256i q[8], const __m256i v[8], int g)
 {
 	UNROLL
@@ -96,7 +97,7 @@ INLINE __m256i dots8(enum infer_type type, const __m256i q[8], const struct kern
 	                    : is;
 }
 
-/* d[0] d[1] sums of 16: isum of the halves of a group, added up by their scales */
+/* Return d[0] isum0 + d[1] isum1, where isum0 and isum1 are the sums of the halves of a group. */
 INLINE __m256 halves8(const __m256i q[8], const struct kern_q8 *x, const __m256 d[2])
 {
 	const __m256i zero = _mm256_setzero_si256(), z = _mm256_set1_epi8(16);
@@ -115,7 +116,7 @@ INLINE __m256 halves8(const __m256i q[8], const struct kern_q8 *x, const __m256 
 	                       _mm256_mul_ps(d[0], _mm256_cvtepi32_ps(a)));
 }
 
-/* add group g of a block of 8 rows to the sums of a row of x; d: headers32 */
+/* Add group g of a block of 8 rows to the sums of a row of x.  d: from headers32. */
 INLINE void group_add(enum infer_type type, __m256 *sum, __m256 *min, const __m256i q[8],
                       const __m256 d[4], int g, const struct kern_q8 *x)
 {
@@ -171,11 +172,11 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 		     s);
 }
 
-/* the vectors of floats of a group: d, and m or the scales of the last 16 */
+/* Return the number of float vectors of a group: d, and m or the scales of the last 16. */
 INLINE int fields32(enum infer_type type) { return q_minima(type) || q_halves(type) ? 2 : 1; }
 INLINE int panel32(enum infer_type type) { return NR * 4 * (8 + fields32(type)); }
 
-/* pack n rows of eight at dst, their place in a panel */
+/* Pack n of eight rows at dst in a panel. */
 INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                   int k)
 {
@@ -206,8 +207,8 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 }
 
-/* Pack some blocks of all rows, then the next blocks: a line of the panel that eight rows fill only
- * in part is completed by the others while it is in L1. */
+/* Pack some blocks of all rows, then the next blocks: eight rows fill a cache line of the panel
+ * only in part, and the other rows complete it while it is in L1. */
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
@@ -241,7 +242,7 @@ INLINE wi start32(enum infer_type type, int32_t neg_sum)
 	}
 }
 
-/* isum[t][h] += words [from, to) of one group */
+/* isum[t][h] += the products of words [from, to) of one group. */
 INLINE void dots_add(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct x_rows *x,
                      int from, int to)
 {
@@ -261,7 +262,7 @@ INLINE void dots_add(enum infer_type type, int tn, wi *is, const uint8_t *q, con
 		}
 	}
 }
-/* isum[t][h] of one group */
+/* Compute isum[t][h] of one group. */
 INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const struct x_rows *x)
 {
 	UNROLL
@@ -274,7 +275,7 @@ INLINE void dots32(enum infer_type type, int tn, wi *is, const uint8_t *q, const
 	dots_add(type, tn, is, q, x, 0, 8);
 }
 
-/* 16 times the sum of the first 16 bytes of a row of x */
+/* Return 16 times the sum of the first 16 bytes of a row of x. */
 INLINE wi sum16(const struct kern_q8 *x)
 {
 	wi a = wi_set(0);

@@ -1,10 +1,10 @@
 /* kern/x86/pack256.h - pack blocks of 256 of NR rows into a panel (x86).  The including file
  * defines the layout of a panel:
  *
- *   k_fields(t)         fields of [NR] dwords before the weights of a block; panel256(t): its bytes
- *   header_put          stores those fields of eight rows
- * unpack_for_tile     unpacks a block of one row in the order of the panel's weights,
- * [64][NR][4] */
+ *   k_fields(t)         number of fields of [NR] dwords before the weights of a block
+ *   panel256(t)         bytes of a block
+ *   header_put          store those fields of eight rows
+ *   unpack_for_tile     unpack a block of one row, in the order of a panel's weights, [64][NR][4] */
 #ifndef KERN_X86_PACK256_H
 #define KERN_X86_PACK256_H
 
@@ -14,7 +14,7 @@ INLINE int packs_bytes(enum infer_type t)
 	return t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q6_K || t == INFER_IQ4_XS;
 }
 
-/* the weights of half a block of eight rows; q: those of the block in a panel */
+/* Store the weights of half a block of eight rows.  q: the weights of the block in a panel. */
 INLINE void pack_half(enum infer_type type, uint8_t *q, const struct rows8 *e, int half)
 {
 	const int by_nibble = type == INFER_IQ4_XS;
@@ -44,7 +44,7 @@ INLINE void pack_half(enum infer_type type, uint8_t *q, const struct rows8 *e, i
 	}
 }
 
-/* the weights of a whole block, unpacked row by row */
+/* Store the weights of a whole block, unpacked row by row. */
 INLINE void pack_unpacked(enum infer_type type, uint8_t *q, const struct rows8 *e)
 {
 	__m256i v[8][8];
@@ -66,7 +66,7 @@ INLINE void pack_unpacked(enum infer_type type, uint8_t *q, const struct rows8 *
 	}
 }
 
-/* pack a block of n rows of eight at dst, their place in a panel */
+/* Pack a block of n of eight rows at dst in a panel. */
 INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n)
 {
 	const struct rows8 e = rows8_clamped(w, row_bytes, n);
@@ -84,8 +84,8 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 }
 
-/* Pack a block of all rows, then the next: a line of the panel that eight rows fill only in part is
- * completed by the others while it is in L1. */
+/* Pack a block of all rows, then the next block: eight rows fill a cache line of the panel only in
+ * part, and the other rows complete it while it is in L1. */
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {

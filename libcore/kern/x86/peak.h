@@ -1,4 +1,4 @@
-/* kern/x86/peak.h - measure the peak int8 rate: products of bytes in independent chains. */
+/* kern/x86/peak.h - measure the peak int8 rate with independent chains of products. */
 #include "kern/x86/words.h"
 
 void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps)
@@ -13,7 +13,9 @@ void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps)
 	for (int t = 0; t < reps; t++) {
 		UNROLL
 		for (int i = 0; i < CHAINS; i++) {
-			__asm__ volatile("" : "+v"(u)); /* to the compiler, u may have changed */
+			__asm__ volatile(
+				""
+				: "+v"(u)); /* hides u from the compiler, which may not precompute products */
 			a[i] = wi_dot(a[i], u, x);
 		}
 	}

@@ -1,14 +1,13 @@
-/* kern/x86/point_words.h - operations on codebooks that the points.h of an x86 folder adds to its
- * int.h, with a check like that of x86/words.h.
+/* kern/x86/point_words.h - codebook operations that the points.h of an x86 folder defines, and a
+ * check of them as in x86/words.h.
  *
  *   points8(grid, at)        the points at[0 ... 3] of 8 bytes, in order
  *   points4(grid, at)        the points at[0 ... 7] of 4 bytes, in order
  *   sign32                   signs of 32 weights;  sign_load(p): bit i of 4 bytes, any alignment
  *   sign_apply(x, s)         x with each byte negated if its sign is set
- * Panels hold signed points and the tile unsigned bytes of x, so products are u8 by i8:
- *   group(t)                 number of sums of 4 weights of type t before they are scaled: as many
- *   as
- *                            cannot overflow the integers of group_add
+ * Panels contain signed points, tiles multiply them with unsigned bytes of x:
+ *   group(t)                 how many sums of 4 weights of type t are added before scaling, so
+ *                            that the integers of group_add do not overflow
  *   group_add(sum, x, w)     sum plus the products of x, unsigned, and w, signed
  *   group_scale(acc, sum, s) acc plus sum times s, a scale times S_UNIT */
 #ifndef KERN_X86_POINT_WORDS_H

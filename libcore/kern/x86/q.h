@@ -1,11 +1,11 @@
-/* kern/x86/q.h - quantised blocks in 256-bit registers, for the x86 folders; layouts in ref/mm_q32.c
- * and ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its
+/* kern/x86/q.h - unpack quantised blocks in 256-bit registers (x86); layouts: ref/mm_q32.c and
+ * ref/mm_q256.c.  The folder's int.h includes this after <immintrin.h> and KERN_FN, and adds its
  * own dot products. */
 #ifndef KERN_X86_Q_H
 #define KERN_X86_Q_H
 #include "kern/tmpl/q.h"
 
-/* x times q_zero, a power of two; not for q_zero 0 */
+/* Return x times q_zero, a power of two.  q_zero must not be 0. */
 INLINE __m256i times_zero(enum infer_type t, __m256i x)
 {
 	switch (q_zero(t)) {
@@ -29,13 +29,13 @@ INLINE __m256i shr4(__m256i x)
 	return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15));
 }
 INLINE __m256i low4(__m256i x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
-/* low nibbles of 16 bytes, then the high ones */
+/* Return the low halves of 16 bytes, then the high halves. */
 INLINE __m256i nibbles(const uint8_t *p)
 {
 	return low4(
 		_mm256_srlv_epi32(dup128(load16(p)), _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4)));
 }
-/* byte i: 16 if bit i of 32 is set */
+/* Return byte i = 16 if bit i of the 32 bits at p is set, else 0. */
 INLINE __m256i fifth(const uint8_t *p)
 {
 	const __m256i byte =
@@ -53,14 +53,14 @@ INLINE __m256i nl4(__m256i n)
 	return _mm256_shuffle_epi8(dup128(t), n);
 }
 
-/* twice 16 weights: the low nibbles of 8 bytes, then the high ones */
+/* Return twice 16 weights: the low halves of 8 bytes, then the high halves. */
 INLINE __m256i nibbles16(const uint8_t *p)
 {
 	const __m256i x = _mm256_permute4x64_epi64(_mm256_castsi128_si256(load16(p)), 0x50);
 
 	return low4(_mm256_srlv_epi64(x, _mm256_setr_epi64x(0, 4, 0, 4)));
 }
-/* twice the E2M1 values, plus 16 */
+/* Return twice the E2M1 values, plus 16. */
 INLINE __m256i fp4_16(__m256i n)
 {
 	const __m128i t =
@@ -69,7 +69,7 @@ INLINE __m256i fp4_16(__m256i n)
 	return _mm256_shuffle_epi8(dup128(t), n);
 }
 
-/* the 32 weights of group g of a block; g is 0 in blocks of 32 */
+/* Unpack the 32 weights of group g of a block; g is 0 in blocks of 32. */
 INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 {
 	const __m128i fp4x2 = _mm_setr_epi8(GRID_FP4);
@@ -100,7 +100,7 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 	}
 }
 
-/* Return eight consecutive rows.  Only n of them exist; the others repeat the last. */
+/* Eight consecutive rows.  If only n < 8 exist, the others repeat the last. */
 struct rows8 {
 	const uint8_t *p[8];
 };
@@ -123,12 +123,12 @@ INLINE struct rows8 rows8_at(const uint8_t *p, size_t stride)
 	return e;
 }
 
-/* an f16 */
+/* Load an f16. */
 INLINE float f16_at(const uint8_t *p)
 {
 	return _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(num_u16(p))));
 }
-/* 2^(e - 128), as e8m0_of */
+/* Return 2^(e - 128), as e8m0_of. */
 INLINE float e8m0_at(const uint8_t *p)
 {
 	uint32_t e = *p;
@@ -136,7 +136,7 @@ INLINE float e8m0_at(const uint8_t *p)
 	return num_float(e == 255 ? 0x7fc00000 : e < 2 ? 0x00200000u << e : (e - 1) << 23);
 }
 
-/* the f16 at byte `at` of 8 rows */
+/* Load the f16 at byte `at` of 8 rows. */
 INLINE __m256 f16_of(const struct rows8 *e, size_t at)
 {
 	__m128i h = _mm_cvtsi32_si128(num_u16(e->p[0] + at));
@@ -151,7 +151,7 @@ INLINE __m256 f16_of(const struct rows8 *e, size_t at)
 	return _mm256_cvtph_ps(h);
 }
 
-/* 2^(e - 128) for byte e: 0 and 1 give subnormal numbers, 255 NaN */
+/* Return 2^(e - 128) for byte e of 8 rows; subnormal for 0 and 1, NaN for 255. */
 INLINE __m256 e8m0_of(const struct rows8 *r, size_t at)
 {
 	const __m256i e = _mm256_setr_epi32(r->p[0][at], r->p[1][at], r->p[2][at], r->p[3][at],
@@ -165,14 +165,14 @@ INLINE __m256 e8m0_of(const struct rows8 *r, size_t at)
 	return _mm256_castsi256_ps(_mm256_or_si256(v, nan));
 }
 
-/* the f16 at p of 8 rows stride bytes apart */
+/* Load the f16 at p of 8 rows, stride bytes apart. */
 INLINE __m256 f16x8(const uint8_t *p, size_t stride)
 {
 	const struct rows8 e = rows8_at(p, stride);
 
 	return f16_of(&e, 0);
 }
-/* the scale and the minimum of one block */
+/* Return the scale (then: the minimum) of one block. */
 INLINE float scale_at(enum infer_type t, const uint8_t *p)
 {
 	return t == INFER_MXFP4 ? e8m0_at(p) : q_wide(t) ? block_f32(p) : f16_at(p);
@@ -181,7 +181,7 @@ INLINE float minimum_at(enum infer_type t, const uint8_t *p)
 {
 	return q_wide(t) ? block_f32(p + 4) : f16_at(p + 2);
 }
-/* the two words of the headers of 8 rows */
+/* Load the two dwords at byte `at` of 8 rows. */
 INLINE void words_of(const struct rows8 *e, size_t at, __m256 *first, __m256 *second)
 {
 	__m256 v[2];
@@ -197,8 +197,8 @@ INLINE void words_of(const struct rows8 *e, size_t at, __m256 *first, __m256 *se
 	*first = _mm256_shuffle_ps(v[0], v[1], 0x88);
 	*second = _mm256_shuffle_ps(v[0], v[1], 0xdd);
 }
-/* NVFP4_F: d times half of the scales of 16, four in a lane of s.  A scale is read as f16, which makes it
- * 2^8 times too small. */
+/* NVFP4_F: set d16 to d times half of the scales of 16 in s, four in a lane.  A scale is read as f16,
+ * which makes it 2^8 times too small. */
 INLINE void scales_e4m3(__m256 d16[4], __m256 d, __m256i s)
 {
 	const __m256i seven = _mm256_set1_epi8(127), bits = _mm256_set1_epi32(0x3f80);
@@ -217,8 +217,8 @@ INLINE void scales_e4m3(__m256 d16[4], __m256 d, __m256i s)
 		d16[2 * i + 1] = _mm256_mul_ps(d, _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1)));
 	}
 }
-/* Load the headers of a block of 8 rows: d[0], and d[1] minima if there are any; or the scales of
- * each 16. */
+/* Load the headers of a block of 8 rows: d[0] scales, d[1] minima if there are any; or all scales
+ * of 16. */
 INLINE void headers32(enum infer_type t, __m256 d[4], const struct rows8 *e, size_t at)
 {
 	if (q_halves(t)) {
@@ -234,7 +234,7 @@ INLINE void headers32(enum infer_type t, __m256 d[4], const struct rows8 *e, siz
 	}
 }
 
-/* the horizontal sums of 8 registers */
+/* Return the horizontal sums of 8 registers. */
 INLINE __m256i hsum8(const __m256i a[8])
 {
 	__m256i s[4], t[2];
@@ -251,7 +251,7 @@ INLINE __m256i hsum8(const __m256i a[8])
 	                        _mm256_permute2x128_si256(t[0], t[1], 0x31));
 }
 
-/* transpose 16 bytes of each of 8 rows: dword j of all of them to y[j] */
+/* Transpose 16 bytes of each of 8 rows: dword j of all rows to y[j]. */
 INLINE void transpose16(__m256i y[4], const __m128i x[8])
 {
 	__m256i r[4], a[4];
@@ -269,7 +269,7 @@ INLINE void transpose16(__m256i y[4], const __m128i x[8])
 	y[3] = _mm256_unpackhi_epi64(a[1], a[3]);
 }
 
-/* the same for 16 bytes at p of 8 rows */
+/* Likewise for 16 bytes at p of 8 rows, stride bytes apart. */
 INLINE void transpose16_at(__m256i y[4], const uint8_t *p, size_t stride)
 {
 	const struct rows8 e = rows8_at(p, stride);
@@ -281,7 +281,7 @@ INLINE void transpose16_at(__m256i y[4], const uint8_t *p, size_t stride)
 	transpose16(y, x);
 }
 
-/* transpose dwords 0-7 of x[r] to rows 0-7 of x[i] */
+/* Transpose: dword i of x[r] to dword r of x[i]. */
 INLINE void transpose8(__m256i x[8])
 {
 	__m256i a[8], b[8];
@@ -313,12 +313,12 @@ INLINE void put8(float *y, __m256 v, const struct row_group *s)
 	for (int r = 0; r < s->n_out; r++)
 		y[(size_t)r * s->y_step] = t[r];
 }
-/* sum + d dx isum for eight rows */
+/* Return sum + d dx isum for eight rows. */
 INLINE __m256 sum_add(__m256 sum, __m256 d, float dx, __m256i isum)
 {
 	return _mm256_fmadd_ps(_mm256_mul_ps(d, _mm256_set1_ps(dx)), _mm256_cvtepi32_ps(isum), sum);
 }
-/* store the sums of blocks of 256 of tn rows of x, less those of minima */
+/* Store the sums of tn rows of x (blocks of 256), minus the sums of minima. */
 INLINE void sums_put(enum infer_type type, int tn, float *y, size_t ldy, const __m256 *sum,
                      const __m256 *min, const struct row_group *s)
 {

@@ -1,10 +1,9 @@
-/* kern/x86/q256.h - blocks of 256 in 256-bit registers (x86); layouts in
- * ref/mm_q256.c. */
+/* kern/x86/q256.h - unpack blocks of 256 in 256-bit registers (x86); layouts: ref/mm_q256.c. */
 #ifndef KERN_X86_Q256_H
 #define KERN_X86_Q256_H
 
-/* Layout of half a block of Q4_K, Q5_K, Q6_K or IQ4_XS: in how many parts of 32 bytes its weights
- * are, and the offset of part g.  The bytes of Q5_K's fifth bits belong to both halves. */
+/* Half a block of Q4_K, Q5_K, Q6_K or IQ4_XS: the number of parts of 32 bytes that contain its
+ * weights, and the offset of part g.  The fifth bits of Q5_K are a part of both halves. */
 INLINE int half_parts(enum infer_type t) { return t == INFER_Q5_K || t == INFER_Q6_K ? 3 : 2; }
 INLINE int half_at(enum infer_type t, int half, int g)
 {
@@ -14,15 +13,15 @@ INLINE int half_at(enum infer_type t, int half, int g)
 		return g < 2 ? 48 + 64 * half + 32 * g : 16;
 	return (t == INFER_Q4_K ? 16 : 8) + 64 * half + 32 * g;
 }
-/* bit c of every byte to bit 4 */
+/* Move bit c of every byte to bit 4. */
 INLINE __m256i bit_4(__m256i x, int c)
 {
 	x = c < 4 ? _mm256_slli_epi16(x, 4 - c) : _mm256_srli_epi16(x, c - 4);
 	return _mm256_and_si256(x, _mm256_set1_epi8(16));
 }
-/* Unpack those parts to 4 times 32 weights, byte by byte: b may be the bytes of one row, which
- * gives the weights in order, or the same few bytes of several rows.  For IQ4_XS the low nibbles of
- * each 32 bytes are first. */
+/* Unpack the parts b of half a block to 4 times 32 weights, byte by byte.  b: 32 bytes of one row,
+ * which gives the weights in order; or the same few bytes of several rows.  IQ4_XS: the low halves
+ * of each 32 bytes are first. */
 INLINE void half_unpack(enum infer_type t, int half, __m256i u[4], const __m256i b[3])
 {
 	const __m256i two = _mm256_set1_epi8(0x30);
@@ -47,7 +46,7 @@ INLINE void half_unpack(enum infer_type t, int half, __m256i u[4], const __m256i
 	}
 }
 
-/* 8 times 32 weights, in order */
+/* Unpack 8 times 32 weights, in order. */
 INLINE void unpack_k2(__m256i u[8], const uint8_t *qs)
 {
 	const __m256i three = _mm256_set1_epi8(3);
@@ -86,7 +85,7 @@ INLINE void unpack_x4(__m256i u[8], const uint8_t *qs)
 		u[i] = nl4(nibbles(qs + 16 * i));
 }
 
-/* the weights of a block, plus q_zero */
+/* Unpack the weights of a block, plus q_zero. */
 INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	switch (t) {
@@ -120,7 +119,7 @@ INLINE __m256i evens_odds(__m128i bytes)
 		bytes, _mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15)));
 }
 
-/* S of Q3_K: 16 numbers of 6 bits, less 32 */
+/* Return S of Q3_K: 16 numbers of 6 bits, minus 32. */
 INLINE __m128i scales_k3(const uint8_t *sc)
 {
 	uint32_t a = num_u32(sc), b = num_u32(sc + 4), c = num_u32(sc + 8);
@@ -132,8 +131,8 @@ INLINE __m128i scales_k3(const uint8_t *sc)
 	return _mm_sub_epi8(s, _mm_set1_epi8(32));
 }
 
-/* L of IQ4_XS, less 32: 8 words.  A multiplication moves the field of each word to its top, and a
- * shift moves it down. */
+/* Return L - 32 of IQ4_XS: 8 words.  A multiplication moves the field of each word to its top, and
+ * a shift moves it down. */
 INLINE __m128i scales_x4(const uint8_t *p)
 {
 	const __m128i head = _mm_loadl_epi64((const __m128i *)(const void *)p);
@@ -149,14 +148,14 @@ INLINE __m128i scales_x4(const uint8_t *p)
 	return _mm_sub_epi16(_mm_or_si128(_mm_srli_epi16(lo, 12), hi), _mm_set1_epi16(32));
 }
 
-/* Scales and minima of a block of eight rows, of 32 or of 16 weights: number i is byte i % 4 of the
- * dwords of s[i / 4], one row per dword. */
+/* Scales and minima, for each 32 or 16 weights, of a block of eight rows: scale i is byte i % 4 of
+ * the dwords of s[i / 4], one row per dword. */
 struct header {
 	__m256 d, dmin;
 	__m256i s[4], m[4];
 };
 
-/* sc of Q4_K and Q5_K: S and M of 0-3, then of 4-7; sc[j]: dword j of 8 rows */
+/* Q4_K, Q5_K: unpack sc to S and M 0-3, then 4-7.  sc[j]: dword j of 8 rows. */
 INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 {
 	const __m256i six = _mm256_set1_epi32(0x3f3f3f3f), low = _mm256_set1_epi32(0x0f0f0f0f),
@@ -170,7 +169,7 @@ INLINE void scales_k4(__m256i s[2], __m256i m[2], const __m256i sc[3])
 	                       _mm256_and_si256(_mm256_srli_epi32(sc[1], 2), two));
 }
 
-/* the header of Q4_K and Q5_K; returns the dword of d and dmin */
+/* Read the headers of Q4_K and Q5_K.  Returns the dwords of d and dmin. */
 INLINE __m256i headers_k4(__m256i s[2], __m256i m[2], const struct rows8 *e, size_t at)
 {
 	__m128i x[8];
@@ -184,7 +183,7 @@ INLINE __m256i headers_k4(__m256i s[2], __m256i m[2], const struct rows8 *e, siz
 	return y[0];
 }
 
-/* imin of 8 rows: words of M, even and odd, times the sums in the order of kern_q8k */
+/* Return imin of 8 rows: even and odd words of M times the sums of kern_q8k. */
 INLINE __m256i minima_k4(__m256i m0, __m256i m1, const struct kern_q8k *s)
 {
 	const __m256i byte = _mm256_set1_epi32(0x00ff00ff);
@@ -207,7 +206,7 @@ INLINE __m256 f16_low(__m256i x)
 }
 INLINE __m256 f16_high(__m256i x) { return f16_low(_mm256_srli_epi32(x, 16)); }
 
-/* Q2_K: d and dmin of 8 rows, the last dword of each block */
+/* Q2_K: load d and dmin of 8 rows, the last dword of each block. */
 INLINE void f16_pairs_k2(__m256 *d, __m256 *dmin, const uint8_t *p, size_t stride)
 {
 	__m256i y[4];
@@ -216,8 +215,8 @@ INLINE void f16_pairs_k2(__m256 *d, __m256 *dmin, const uint8_t *p, size_t strid
 	*d = f16_low(y[3]);
 	*dmin = f16_high(y[3]);
 }
-/* M of Q2_K, the high nibbles of sc, as words: the even ones, then the odd ones; sc[j]: dword j of 8
- * rows */
+/* Q2_K: set m to M (the high halves of sc) as words: even ones, then odd ones.  sc[j]: dword j of 8
+ * rows. */
 INLINE void minima_words_k2(__m256i m[8], const __m256i sc[4])
 {
 	UNROLL
@@ -226,7 +225,7 @@ INLINE void minima_words_k2(__m256i m[8], const __m256i sc[4])
 		m[i + 4] = _mm256_srli_epi16(sc[i], 12);
 	}
 }
-/* imin of 8 rows */
+/* Q2_K: return imin of 8 rows. */
 INLINE __m256i minima_k2(const __m256i m[8], const struct kern_q8k *s)
 {
 	__m256i r = _mm256_madd_epi16(m[0], _mm256_set1_epi32((int)num_u32(s->s16)));
@@ -271,12 +270,12 @@ INLINE void header_get(enum infer_type t, struct header *h, const struct rows8 *
 	}
 }
 
-/* Bytes 0 and 2, or 1 and 3, of every dword, as words. */
+/* Return bytes 0 and 2 (odd 1: 1 and 3) of every dword as words. */
 INLINE __m256i byte_pair(__m256i x, int odd)
 {
 	return _mm256_srai_epi16(odd ? x : _mm256_slli_epi16(x, 8), 8);
 }
-/* byte i of every dword */
+/* Return byte i of every dword. */
 INLINE __m256i byte_of(__m256i x, int i)
 {
 	switch (i) {

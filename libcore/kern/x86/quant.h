@@ -1,7 +1,7 @@
-/* kern/x86/quant.h - activations to 8 bits, on 256 bits (x86); the rounding is defined at enum
+/* kern/x86/quant.h - quantise activations to 8 bits in 256-bit registers (x86); rounding: enum
  * kern_form. */
 
-/* quantise n numbers, a multiple of 32 */
+/* Quantise n numbers, a multiple of 32.  Returns the scale. */
 INLINE float quantise(int8_t *q, const float *x, int n)
 {
 	const __m256i abs = _mm256_set1_epi32(0x7fffffff),
@@ -15,7 +15,7 @@ INLINE float quantise(int8_t *q, const float *x, int n)
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
 	d = act_scale((uint32_t)_mm_cvtsi128_si32(m), &inverse);
-	/* in a block without a scale every number becomes 0, also NaN and infinity */
+	/* if inverse is 0, every number becomes 0, also NaN and infinity */
 	const __m256i keep = _mm256_set1_epi32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 32) {
 		__m256i v[4];
@@ -32,7 +32,7 @@ INLINE float quantise(int8_t *q, const float *x, int n)
 	return d;
 }
 
-/* sums of 8 neighbours of 32, each plus 8 times 128; and the sums of magnitudes */
+/* sums8: four sums of 8 neighbours, each plus 8 * 128; then: likewise for magnitudes */
 INLINE __m256i sums8(__m256i q)
 {
 	return _mm256_sad_epu8(_mm256_xor_si256(q, _mm256_set1_epi8(-128)), _mm256_setzero_si256());
@@ -56,8 +56,8 @@ void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 	}
 }
 
-/* Sums of 16 as dwords, from the qwords of x[i], which hold 32 values each.  Low dwords: sums of
- * the first halves, in the order 0 2 1 3; high dwords: sums of the second halves. */
+/* Return sums of 16 as dwords.  x[i]: qwords with sums of 8, of 32 values each.  Low dwords: sums
+ * of the first 16 of each 32, in the order 0 2 1 3; high dwords: of the second 16. */
 INLINE __m256i sums16(const __m256i x[4])
 {
 	__m256i a = _mm256_add_epi64(_mm256_unpacklo_epi64(x[0], x[1]),
@@ -77,7 +77,7 @@ INLINE int32_t hmax4(__m128i x)
 	return _mm_cvtsi128_si32(_mm_max_epi32(x, _mm_shuffle_epi32(x, 0xb1)));
 }
 
-/* act_sums_fill in vectors */
+/* Set all sums of a block, as act_sums_fill does. */
 INLINE void sums_fill(struct kern_q8k *b)
 {
 	const __m256i zero = _mm256_setzero_si256(), above = _mm256_set1_epi32(16 * 128),

@@ -1,11 +1,11 @@
-/* kern/x86/ternary.h - blocks of 256 ternary weights in 256-bit registers (x86); layouts in
+/* kern/x86/ternary.h - unpack ternary blocks of 256 in 256-bit registers (x86); layouts:
  * ref/mm_grid.c. */
 #ifndef KERN_X86_TERNARY_H
 #define KERN_X86_TERNARY_H
 
 INLINE __m256i times3b(__m256i b) { return _mm256_add_epi8(b, _mm256_add_epi8(b, b)); }
-/* The first digit, 3 b / 256: for c = max(b - 1, 0), these two bits are at the top of the mean of c
- * and c / 2, both rounded up. */
+/* Return the first digit, 3 b / 256, in the top two bits: with c = max(b - 1, 0), these are the top
+ * bits of the mean of c and c / 2, both rounded up. */
 INLINE __m256i digit(__m256i b)
 {
 	__m256i c = _mm256_subs_epu8(b, _mm256_set1_epi8(1));
@@ -14,7 +14,7 @@ INLINE __m256i digit(__m256i b)
 	return _mm256_and_si256(_mm256_srli_epi16(v, 6), _mm256_set1_epi8(3));
 }
 
-/* q + 1 of 8 times 32 weights */
+/* Unpack q + 1 of 8 times 32 weights. */
 INLINE void unpack_ternary(enum infer_type t, __m256i u[8], const uint8_t *p)
 {
 	if (t == INFER_TQ2_0) {

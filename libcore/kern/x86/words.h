@@ -1,23 +1,22 @@
 /* kern/x86/words.h - the operations that the int.h of an x86 folder defines, and a check of them:
- * the loops of quantised products include this, so that the compiler names a definition that is
- * missing or has another type.
+ * kernels of quantised products include this, so the compiler names a definition that is missing or
+ * has the wrong type.
  *
  * Every folder multiplies rows in place in 256 bits, and panels in registers of its own width: wi
- * for integers and wf for floats.  int.h includes <immintrin.h>, then kern/x86/q.h, which has the
- * common part, and defines the following (x86/words8.h has the operations on panels for 256 bits).
+ * for integers and wf for floats.  int.h includes <immintrin.h>, then kern/x86/q.h, the common
+ * part, and defines the following (for panels of 256 bits, x86/words8.h defines them).
  *
  *   LANES     weight rows in one wi or wf: i32 or f32 each
  *   H         registers per weight of a panel, 1 or more
  *   NR        LANES * H, the weight rows of a panel
- *   TILE_T    rows of x of a tile, 4 or 6.  It needs registers for TILE_T * H sums of floats, as
- *   many
- *             of integers, H of weights and one of x
+ *   TILE_T    rows of x of a tile, 4 or 6.  Needs registers for TILE_T * H sums of floats, as
+ *             many integers, H of weights, one of x
  *   FLIP      added to signed weights when they are packed; FLIP times the sum of x is subtracted
  *             later: 128 if wi_dot_ws takes unsigned bytes, 0 if it takes signed ones
  *
- * Rows in place, dwords of __m256i.  u: unsigned bytes, below 130 if FLIP is 0; x: signed bytes
- * above -128, as quant makes them; sums wrap around
- *   dot_us(u, x)           in each dword the sum of its 4 products
+ * Rows in place, dwords of __m256i.  u: unsigned bytes, below 130 if FLIP is 0.  x: signed bytes
+ * above -128, as quant stores them.  Sums wrap around.
+ *   dot_us(u, x)           the sum of the 4 products of each dword
  *   dot_add(acc, u, x)     acc + dot_us(u, x)
  *   mac16(acc, a, b)       acc + the sum of 2 products of i16
  *
@@ -30,9 +29,7 @@
  *   wf_set wf_load         like those of wi
  *   wf_add wf_sub wf_mul   of f32;  wf_fma(a, b, c): a b + c;  wf_fnma: c - a b;  each rounded once
  *   wf_from(a)             i32 to f32, to the nearest even
- *   wf_put(y, v, n)        store the first n lanes: none if n < 1, all if n >= LANES; no other
- *   float is
- *                          written */
+ *   wf_put(y, v, n)        store the first n lanes only: none if n < 1, all if n >= LANES */
 #ifndef KERN_X86_WORDS_H
 #define KERN_X86_WORDS_H
 

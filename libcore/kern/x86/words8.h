@@ -1,5 +1,5 @@
-/* kern/x86/words8.h - the operations of a panel loop on 8 rows in 256 bits, except the dot products;
- * the folder's int.h defines wi and wf. */
+/* kern/x86/words8.h - operations of x86/words.h for panels of 8 rows in 256 bits, except dot
+ * products.  The folder's int.h defines wi and wf. */
 #ifndef KERN_X86_WORDS8_H
 #define KERN_X86_WORDS8_H
 
