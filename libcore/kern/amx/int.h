@@ -1,15 +1,15 @@
 /* kern/amx/int.h - products of panels of 32 rows of weights with 16 rows of x at a time, in tiles.
  *
  * Each lane holds a row of x, transposed as in kern/act.h; a register of sums belongs to one row of
- * weights.  A call works on a part of k (256, or the rest) of up to TOKENS rows of x, so that their sums
- * stay in L1 together with that part of the panel. */
+ * weights.  A call multiplies a part of k (256, or the rest) of up to TOKENS rows of x, so that
+ * their sums and that part of the panel stay in L1. */
 #ifndef KERN_AMX_INT_H
 #define KERN_AMX_INT_H
 #include "kern/avx512vnni/int.h"
 #include "kern/amx/tiles.h"
 
 void KERN_FN(peak_tile)(double *ops, int bf16, int x_groups);
-/* x is transposed as for the skinny loops */
+/* x is transposed as for the skinny kernels */
 void KERN_NAME(avx512vnni, transpose_q8)(struct kern_act *x, int row, int m, int k, int from,
                                          int to);
 void KERN_NAME(avx512vnni, transpose_q8k)(struct kern_act *x, int row, int m, int k, int from,
@@ -29,8 +29,8 @@ enum { N = 16, W_GROUPS = NR / N, TOKENS = 64, X_GROUPS = TOKENS / N };
 struct part {
 	float *sum, *min;       /* [x_group][w_group][N][N]: row of weights, row of x */
 	const char *w, *x;      /* the first group of weight rows; the first 16 rows of x */
-	size_t w_step, x_step;  /* bytes to the next group of each */
-	int x_groups, w_groups; /* how many groups of 16 rows of x; of weights */
+	size_t w_step, x_step;  /* bytes from one group of w (of x) to the next */
+	int x_groups, w_groups; /* numbers of groups of 16 rows */
 };
 
 /* Space for the transposed copy of a part of k of 16 rows of x. */
@@ -70,7 +70,7 @@ static inline void x_part(struct part *p, union x_buffer *buf, const struct kern
 	}
 }
 
-/* clear the sums of all units of m rows of x */
+/* Clear the sums for m rows of x. */
 static inline void sums_clear(const struct part *p, int m, int minima)
 {
 	size_t bytes = (size_t)(m + N - 1) / N * (size_t)p->w_groups * N * N * sizeof(float);
@@ -79,7 +79,7 @@ static inline void sums_clear(const struct part *p, int m, int minima)
 	if (minima)
 		memset(p->min, 0, bytes);
 }
-/* store the sums of m rows of x and n weight rows to y; op: how the second chain is combined */
+/* how the sums of minima (p->min) are combined with the sums */
 enum min_op { MIN_NONE, MIN_ADD, MIN_SUB };
 INLINE void sums_out(const struct part *p, float *y, size_t ldy, enum min_op op, int m, int n)
 {

@@ -1,5 +1,5 @@
-/* kern/amx/mm_bf16.c - products with bf16 activations by tiles: one TDPBF16PS is one block of 32 of
- * kern/tmpl/bf16.h, for 16 rows of x and 16 of weights.
+/* kern/amx/mm_bf16.c - products with bf16 activations in tile registers: one TDPBF16PS computes a
+ * block of 32 of k (kern/tmpl/bf16.h) for 16 rows of x and 16 of weights.
  *
  *   panel  per block of 32 of k, per 16 rows of weights: bf16 [16 pairs of k][16 rows][2]
  *   tiles  0 1 sums of 16 rows of x, 2 3 of the next 16; 4 5 these rows of x; 6 7 weights
@@ -11,7 +11,7 @@
 #include "kern/amx/int.h"
 #include "kern/avx512/bf16.h"
 #ifdef __AVX512BF16__ /* not in tests/kern, which replaces instructions */
-/* It treats subnormal numbers as zeros before it rounds, but no F16 is subnormal in f32. */
+/* The instruction treats subnormal f32 as zeros, but no F16 is subnormal in f32. */
 #define F16_PAIRS(h) (vi) _mm512_cvtne2ps_pbh(v_load_h((h) + 16), v_load_h(h))
 #endif
 #include "kern/tmpl/bf16_pairs.h"
@@ -41,7 +41,7 @@ static void pack(enum infer_type type, char *dst, const void *wv, size_t row_byt
 		}
 }
 
-/* for m rows of x, at most STEP */
+/* Configure tiles for m <= STEP rows of x. */
 static inline void tiles_begin_x(int m)
 {
 	struct tile_config c = { .palette = 1 };
@@ -57,7 +57,7 @@ static inline void tiles_begin_x(int m)
 
 enum { AHEAD_BLOCKS = 256 / 32 };
 
-/* more than 16 rows of x, over n blocks of k */
+/* Multiply more than 16 rows of x, over n blocks of k. */
 static inline void step_full(float *y, long apart, const char *w, const struct kern_act *a,
                              const char *x, int n)
 {
@@ -102,7 +102,7 @@ static inline void step_half(float *y, long apart, const char *w, const struct k
 	TILE_STORE(1, y + N, apart);
 }
 
-/* m rows of x, whole lines of NR sums to y */
+/* Multiply m rows of x and store whole lines of NR sums in y. */
 static void tile_lines(float *y, size_t ldy, const char *w, const struct kern_act *a, int x_row,
                        int m, int k)
 {
@@ -137,22 +137,22 @@ static void tile(float *y, size_t ldy, const void *w, const struct kern_act *a, 
 	}
 }
 
-/* A few rows of x: weights are the first operand, as they are in the file, and each row of x is a
- * second operand of one column. */
+/* A few rows of x: weights are the first operand, in the order of the file; each row of x is a
+ * second operand with one column. */
 enum { ROWS_M = 4, ROWS_FIRST = 3, ROWS_ROOM = 4 };
 
 static inline void tiles_begin_rows(int rows)
 {
 	struct tile_config c = { .palette = 1 };
 
-	for (int i = 0; i < 8; i++) { /* 0 to 3 sums, 4 weights, 5 and 6 x */
+	for (int i = 0; i < 8; i++) { /* tiles 0 ... 3: sums; 4: weights; 5, 6: x */
 		c.rows[i] = (uint8_t)(i < 5 ? rows : N);
 		c.bytes[i] = i == 4 ? 64 : 4;
 	}
 	TILE_SET(c);
 }
 
-/* n weights of each row, at most 32, rounded to bf16 and padded with +0 */
+/* Store n <= 32 weights of each row, rounded to bf16 and padded to 32 with +0. */
 INLINE void rows_block(enum infer_type type, char *to, const char *w, size_t stride, int rows,
                        int n)
 {
@@ -168,7 +168,7 @@ INLINE void rows_block(enum infer_type type, char *to, const char *w, size_t str
 	}
 }
 
-/* a block of weights with tn rows of x */
+/* Multiply a block of weights with tn rows of x. */
 INLINE void rows_dot(const char *w, size_t stride, const char *x, size_t x_row, int tn)
 {
 	TILE_LOAD(4, w, stride);
@@ -240,8 +240,8 @@ INLINE void rows_some(enum infer_type type, float *y, size_t ldy, size_t apart, 
 			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 4);
 	}
 }
-/* Multiply sixteen rows that are far apart, so that each is a long stream of its own; then the
- * rest. */
+/* Multiply groups of 16 rows that are far apart, so that each row of a group begins a long stream;
+ * then the remaining rows. */
 INLINE void rows_half(enum infer_type type, float *y, size_t ldy, const char *w, size_t row_bytes,
                       const struct kern_act *a, int x_row, int m, int n, int k)
 {

@@ -1,6 +1,6 @@
-/* kern/amx/mm_q256.c - panels of weights in blocks of 256: S q of every weight is an integer of two
- * bytes, 256 hi + lo, both signed, or of one.  So a block of 16 rows of weights and 16 of x is one or
- * two chains of four tile products, without any work between groups of different scales.
+/* kern/amx/mm_q256.c - panels of weights in blocks of 256.  Each weight is stored as the integer S
+ * q in one byte, or in two signed bytes, 256 hi + lo.  So a block of 16 rows of weights and 16 of x
+ * is one or two chains of four tile products, without work between groups of different scales.
  *
  *   panel  per block, per 16 rows: d f32[16] | with minima: dmin f32[16], M bf16[16][16][2]
  *          of 16 weights each, twice | lo i8[4][16][64] | hi i8[4][16][64], except for types where
@@ -11,7 +11,7 @@
 #include "kern/amx/int.h"
 #include "kern/x86/q256.h"
 
-/* 1 if S q fits a byte.  That of Q3_K is in -128 ... 124 if its sign and that of d are changed. */
+/* 1 if S q fits a byte.  For Q3_K, -S q is in -128 ... 124, so S q and d are negated. */
 INLINE int one_byte(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
 
 enum { HEADER = N * 4, MINIMA = N * 4 + N * 64, CHAIN = 4 * N * 64 };
@@ -21,11 +21,11 @@ INLINE size_t w_group256_bytes(int two, int minima)
 	return (size_t)(chains_at(minima) + (two ? 2 : 1) * CHAIN);
 }
 
-/* a block of one row, unpacked */
+/* an unpacked block of one row */
 struct block {
 	__m256i q[8]; /* signed */
 	__m256i s;    /* words: the scales of each 16 weights */
-	__m128i m;    /* bytes: their minima */
+	__m128i m;    /* bytes: the minima of each 16 weights */
 	float d, dmin;
 };
 
@@ -88,7 +88,7 @@ INLINE void block_get(enum infer_type t, struct block *b, const uint8_t *p)
 		b->d = -b->d;
 }
 
-/* store a block as row r of a group */
+/* Store a block as row r of a group of 16 rows. */
 INLINE void block_put(int two, int minima, char *to, int r, const struct block *b)
 {
 	const __mmask64 odd = 0xaaaaaaaaaaaaaaaa;
@@ -151,7 +151,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		} \
 		PREFETCH(ahead, 10); \
 	} while (0)
-/* accumulate eight lines of sums, from `first` on, of the unit before (x0, w0) */
+/* Accumulate eight lines of sums, from line `first` on, of the previous unit (x0, w0). */
 #define TAKE256(first) \
 	UNROLL \
 	for (int r = (first); r < (first) + 8; r++) { \
@@ -197,7 +197,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 		TAKE256(8) \
 		w0 = w, x0 = x; \
 	} while (0)
-/* accumulate the sums of the last unit */
+/* Accumulate the sums of the last unit. */
 #define LAST256(b0, b1) \
 	do { \
 		wf dx = _mm512_load_ps(x0->d); \
@@ -212,7 +212,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 			TAKE256_MIN(8) \
 		} \
 	} while (0)
-/* advance to unit u + 1 */
+/* Advance to unit u + 1. */
 #define STEP256() \
 	do { \
 		y = p->sum + u * N * N, ym = p->min + u * N * N; \

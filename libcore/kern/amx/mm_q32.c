@@ -2,15 +2,14 @@
  *
  *   panel  per group, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
  *          point subtracted
- *   y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of x, as in
- *   ref/mm_q32.c, which also has bytes per flop and limits */
+ *   y = fma(d dx, isum, y), blocks ascending; minima, bytes per flop, limits: ref/mm_q32.c */
 #include "kern/amx/int.h"
 
 enum { PART = 8, AHEAD = 4, FIELD = N * 4 };
 INLINE int q_at(enum infer_type t) { return q_minima(t) ? 2 * FIELD : FIELD; }
 INLINE size_t w_group32_bytes(enum infer_type t) { return (size_t)q_at(t) + N * 32; }
 
-/* store n groups of 32 of row r; the first one begins a block */
+/* Store n groups of 32 of row r; the first group begins a block. */
 INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int n)
 {
 	const __m256i zero = _mm256_set1_epi8((char)q_zero(t));
@@ -43,8 +42,8 @@ INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_by
 	}
 }
 
-/* Compute the product of block b in tile c; then accumulate buf[c], the product that was in the
- * tile before, into the sums (x0, w0). */
+/* Compute the product of block b in tile c; then add buf[c], the previous product of that tile, to
+ * the sums (x0, w0). */
 #define DOT32(c, b) \
 	do { \
 		TILE_LOAD(4, w + (size_t)(b)*step + q_at(t), 32); \
@@ -77,9 +76,9 @@ INLINE wf to_float(const int32_t *p, int r)
 		TAKE32(c, a + (c)); \
 	} while (0)
 
-/* n blocks, a multiple of AHEAD.  Products are computed AHEAD blocks ahead, across units (16 rows
- * of weights by 16 of x); after the last unit the products of the first are computed again, and
- * unused. */
+/* Multiply n blocks, a multiple of AHEAD.  Products are computed AHEAD blocks ahead, across units
+ * (16 rows of weights by 16 of x).  After the last unit, products of the first are computed again
+ * and not used. */
 INLINE void part32(enum infer_type t, const struct part *p, int n)
 {
 	const size_t step = W_GROUPS * w_group32_bytes(t);
@@ -114,7 +113,7 @@ INLINE void part32(enum infer_type t, const struct part *p, int n)
 			ahead = p->x + (size_t)(x_group + 1) * p->x_step;
 	}
 }
-/* a single block */
+/* Multiply a single block. */
 INLINE void part_one(enum infer_type t, const struct part *p)
 {
 	const size_t step = 0;
@@ -134,7 +133,7 @@ INLINE void part_one(enum infer_type t, const struct part *p)
 		EACH_ROW _mm512_store_ps(y + r * N, sum[r]);
 	}
 }
-/* the second chain of n blocks */
+/* Add the minima of n blocks. */
 INLINE void part_min(enum infer_type t, const struct part *p, int n)
 {
 	for (int u = 0; u < p->x_groups * p->w_groups; u++) {

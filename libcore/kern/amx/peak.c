@@ -1,4 +1,4 @@
-/* kern/amx/peak.c - measure the peak rate of tile products: whole tiles, into four tiles of
+/* kern/amx/peak.c - measure the peak rate of tile products, with full tiles and four tiles of
  * sums. */
 #include "kern/amx/int.h"
 

@@ -1,4 +1,4 @@
-/* kern/amx/table.c - panels by tile registers.
+/* kern/amx/table.c - panels in tile registers.
  *
  *   types                          kernels                file
  *   blocks of 32, of 64            pack tile              mm_q32.c, int.h, tiles.h

@@ -2,16 +2,15 @@
  * sixteen rows of x, with four bytes of k (or two bf16) of each in a row.  tests/kern defines TILE_LOAD
  * and the others as functions before it includes this.
  *
- * In assembly, because some compilers' intrinsics do not declare that memory is read.  Each call configures
- * the tiles and releases them, so a thread keeps no tile state that would have to be saved when it is
- * switched. */
+ * In assembly, because the intrinsics of some compilers do not declare that memory is read.  Each
+ * call configures and releases the tiles, so no tile state must be saved at a thread switch. */
 #ifndef KERN_AMX_TILES_H
 #define KERN_AMX_TILES_H
 #include <stdint.h>
 
 struct tile_config {
 	uint8_t palette, start, pad[14];
-	uint16_t bytes[16]; /* of a row */
+	uint16_t bytes[16]; /* bytes of a row, by tile */
 	uint8_t rows[16];
 };
 
@@ -36,7 +35,7 @@ struct tile_config {
 #define TILE_END() __asm__ volatile("tilerelease" : :)
 #endif
 
-/* configure tiles for k_bytes of k, 32 or 64 */
+/* Configure tiles for k_bytes bytes of k in a row: 32 or 64. */
 static inline void tiles_begin(int k_bytes)
 {
 	struct tile_config c = { .palette = 1 };

@@ -6,7 +6,7 @@
 
 enum { WIDE = 2 };
 
-/* store 16 weights of 8 rows: dword i of rows 0-3, then of 4-7, at q + 32 i */
+/* Store 16 weights of 8 rows: dword i of rows 0-3, then of rows 4-7, at q + 32 i. */
 INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 {
 	UNROLL
@@ -24,7 +24,7 @@ INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 	}
 }
 
-/* acc[2 t + h] += 16 weights of each row, from q on, times x from byte `at` on */
+/* acc[2 t + h] += the products of 16 weights of each row, from q on, with x from byte `at` on. */
 INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct x_rows *x, int at)
 {
 	int8x16_t xv[TILE_T];

@@ -3,7 +3,7 @@
 
 enum { WIDE = 4 };
 
-/* store 16 weights of 8 rows: qword i of rows 2 p and 2 p + 1 at q + 64 i + 16 p */
+/* Store 16 weights of 8 rows: qword i of rows 2 p and 2 p + 1 at q + 64 i + 16 p. */
 INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 {
 	UNROLL
@@ -15,8 +15,8 @@ INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 	}
 }
 
-/* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q on, times x from byte `at` on of rows
- * 2 i and 2 i + 1 of x.  If the number of rows of x is odd, the last is used twice. */
+/* acc[4 i + p] += the products of 16 weights of rows 2 p and 2 p + 1, from q on, with rows 2 i and
+ * 2 i + 1 of x from byte `at` on.  If the number of rows of x is odd, the last is used twice. */
 INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct x_rows *x, int at)
 {
 	int8x16_t lo[TILE_T / 2], hi[TILE_T / 2];

@@ -1,6 +1,6 @@
-/* kern/arm/grid.h - blocks of 256 from a codebook, or ternary, for the neon folders; layouts in
- * ref/mm_grid.c.  Points with their signs and shifts fit signed bytes, so the loops over blocks of 256
- * treat them like the other types. */
+/* kern/arm/grid.h - unpack codebook and ternary blocks of 256 for the neon folders; layouts:
+ * ref/mm_grid.c.  Points with signs and shifts fit signed bytes, so the kernels for blocks of 256
+ * treat them like other types. */
 #ifndef KERN_ARM_GRID_H
 #define KERN_ARM_GRID_H
 #include "type/block.h"
@@ -12,13 +12,13 @@ INLINE int is_grid(enum infer_type t)
 	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ||
 	       t == INFER_IQ3_S || t == INFER_IQ1_S || t == INFER_IQ1_M || is_ternary(t);
 }
-/* 1 if a scale is for 16 weights, 0: for 32 */
+/* 1 if there is a scale for each 16 weights, 0: for each 32 */
 INLINE int grid_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
 }
 
-/* d, divided by the power of two that makes the weights integers */
+/* Return d divided by the power of two that makes the weights integers. */
 INLINE float grid_scale(enum infer_type t, const uint8_t *p)
 {
 	uint64_t sc;
@@ -36,7 +36,7 @@ INLINE float grid_scale(enum infer_type t, const uint8_t *p)
 	                                                   : 0.125f);
 }
 
-/* 8 weights from a point and 8 signs */
+/* Return 8 weights: a point with 8 signs. */
 INLINE int8x8_t signed8(uint64_t point, int signs)
 {
 	const uint8x8_t bits = vcreate_u8(0x8040201008040201);
@@ -44,13 +44,13 @@ INLINE int8x8_t signed8(uint64_t point, int signs)
 
 	return vreinterpret_s8_u8(vsub_u8(veor_u8(x, minus), minus));
 }
-/* 8 times a point plus its shift */
+/* Return 8 times a point plus its shift. */
 INLINE int8x8_t shifted8(uint64_t point, int minus)
 {
 	return vadd_s8(vshl_n_s8(vcreate_s8(point), 3), vdup_n_s8(minus ? -1 : 1));
 }
 
-/* weights 8 g ... 8 g + 7 */
+/* Return weights 8 g ... 8 g + 7. */
 INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 {
 	const uint8_t *at;
@@ -94,7 +94,8 @@ INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 	}
 }
 
-/* base-3 digit n of each of 16 bytes, less 1: the top of 3 b after n multiplications by 3 */
+/* Return base-3 digit n of each of 16 bytes, minus 1: the top of 3 b after n multiplications by
+ * 3 */
 INLINE int8x16_t digit16(uint8x16_t b, int n)
 {
 	static const uint8_t power[5] = { 1, 3, 9, 27, 81 };
@@ -103,7 +104,7 @@ INLINE int8x16_t digit16(uint8x16_t b, int n)
 
 	return less_n(vcombine_u8(lo, vshrn_n_u16(vmull_high_u8(x, three), 8)), 1);
 }
-/* weights 16 i ... 16 i + 15 of TQ1_0 */
+/* Return weights 16 i ... 16 i + 15 of TQ1_0. */
 INLINE int8x16_t ternary16(const uint8_t *p, int i)
 {
 	if (i < 10)
@@ -118,7 +119,7 @@ INLINE int8x16_t ternary16(const uint8_t *p, int i)
 	return digit16(vld1q_u8(b), 0);
 }
 
-/* the 64 weights 64 i ... 64 i + 63 of a block of 256 */
+/* Unpack weights 64 i ... 64 i + 63 of a block of 256. */
 INLINE void unpack_grid(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i)
 {
 	uint8x16_t u[4];
@@ -137,7 +138,7 @@ INLINE void unpack_grid(enum infer_type t, int8x16_t s[4], const uint8_t *p, int
 	}
 }
 
-/* S: 8 of 32 weights, or 16 of 16 */
+/* Set s to S: 8 for 32 weights each, or 16 for 16 each. */
 INLINE void grid_header(enum infer_type t, int16_t s[16], const uint8_t *p)
 {
 	for (int i = 0; i < (grid_by16(t) ? 16 : 8) && !is_ternary(t); i++) {

@@ -1,4 +1,4 @@
-/* kern/arm/q.h - quantised blocks in 128-bit registers, for the neon folders; layouts in ref/mm_q32.c
+/* kern/arm/q.h - unpack quantised blocks in 128-bit registers (neon folders); layouts: ref/mm_q32.c
  * and ref/mm_q256.c.  Weights are unpacked to signed bytes with their zero point subtracted.  The
  * folder's int.h includes this after <arm_neon.h> and KERN_FN, and adds its own dot products. */
 #ifndef KERN_ARM_Q_H
@@ -10,7 +10,7 @@ INLINE int8x16_t less_n(uint8x16_t x, int8_t n)
 {
 	return vsubq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(n));
 }
-/* byte i: 16 if bit i of 16 is set */
+/* Return byte i = 16 if bit i of the 16 bits at p is set, else 0. */
 INLINE uint8x16_t fifth(const uint8_t *p)
 {
 	static const uint8_t bits[16] = {
@@ -21,7 +21,7 @@ INLINE uint8x16_t fifth(const uint8_t *p)
 	return vandq_u8(vtstq_u8(x, vld1q_u8(bits)), vdupq_n_u8(16));
 }
 
-/* the 32 weights of group g of a block; g is 0 in blocks of 32 */
+/* Unpack the 32 weights of group g of a block; g is 0 in blocks of 32. */
 INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 {
 	const uint8_t *at = p + (block_bytes(t) - 16);
@@ -66,7 +66,7 @@ INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 	u[1] = less_n(hi, (int8_t)q_zero(t));
 }
 
-/* the f16 at p of 4 rows */
+/* Load the f16 at p of 4 rows. */
 INLINE float32x4_t f16x4(const uint8_t *p, size_t stride)
 {
 	const uint64_t h = num_u16(p) | (uint64_t)num_u16(p + stride) << 16 |
@@ -75,7 +75,7 @@ INLINE float32x4_t f16x4(const uint8_t *p, size_t stride)
 
 	return vcvt_f32_f16(vcreate_f16(h));
 }
-/* the f32 at p of 4 rows */
+/* Load the f32 at p of 4 rows. */
 INLINE float32x4_t f32x4(const uint8_t *p, size_t stride)
 {
 	const float d[4] = { block_f32(p), block_f32(p + stride), block_f32(p + 2 * stride),
@@ -97,7 +97,7 @@ INLINE float32x4_t minima32(enum infer_type t, const uint8_t *p, size_t stride)
 {
 	return q_wide(t) ? f32x4(p + 4, stride) : f16x4(p + 2, stride);
 }
-/* NVFP4_F: d times half of the scale of 16 weights, the i-th of a block */
+/* NVFP4_F: return d times half of the i-th scale of a block. */
 INLINE float scale16_at(const uint8_t *p, int i)
 {
 	return block_f32(p) * block_half_e4m3(p[4 + i] & 127);
@@ -109,7 +109,8 @@ INLINE float32x4_t scales16(const uint8_t *p, size_t stride, int i)
 
 	return vld1q_f32(d);
 }
-/* The floats of group g of one block: d, and m if there are minima; or the scales of both halves. */
+/* Return float i of group g of a block.  Floats: d, and m if there are minima; or the scales of
+ * both halves. */
 INLINE float field_at(enum infer_type t, const uint8_t *p, int g, int i)
 {
 	if (q_halves(t))
@@ -119,7 +120,7 @@ INLINE float field_at(enum infer_type t, const uint8_t *p, int g, int i)
 	return t == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p + 2 * i));
 }
 
-/* Each of these unpacks the weights 64 i ... 64 i + 63 of a block of 256. */
+/* The following functions unpack weights 64 i ... 64 i + 63 of a block of 256. */
 INLINE void unpack_k4(uint8x16_t u[4], const uint8_t *qs, int i)
 {
 	uint8x16_t a = vld1q_u8(qs + 32 * i), b = vld1q_u8(qs + 32 * i + 16);
@@ -129,7 +130,7 @@ INLINE void unpack_k4(uint8x16_t u[4], const uint8_t *qs, int i)
 	u[2] = vshrq_n_u8(a, 4);
 	u[3] = vshrq_n_u8(b, 4);
 }
-/* move bit `from` of every byte to bit `to` */
+/* Move bit `from` of every byte to bit `to`. */
 INLINE uint8x16_t move_bit(uint8x16_t x, int from, int to)
 {
 	int8x16_t by = vdupq_n_s8((int8_t)(to - from));
@@ -146,7 +147,7 @@ INLINE void unpack_k5(uint8x16_t u[4], const uint8_t *qh, const uint8_t *qs, int
 	u[2] = vorrq_u8(u[2], move_bit(a, 2 * i + 1, 4));
 	u[3] = vorrq_u8(u[3], move_bit(b, 2 * i + 1, 4));
 }
-/* bits 2j, 2j + 1 of every byte */
+/* Return bits 2 j and 2 j + 1 of every byte. */
 INLINE uint8x16_t bits2(uint8x16_t x, int j)
 {
 	return vandq_u8(vshlq_u8(x, vdupq_n_s8((int8_t)(-2 * j))), vdupq_n_u8(3));
@@ -179,7 +180,7 @@ INLINE void unpack_k3(uint8x16_t u[4], const uint8_t *hm, const uint8_t *qs, int
 
 #include "kern/arm/grid.h"
 
-/* the properties of blocks of 256, from a codebook or not */
+/* properties of all blocks of 256, codebook or not */
 INLINE int by16(enum infer_type t) { return is_grid(t) ? grid_by16(t) : q_by16(t); }
 INLINE float scale256(enum infer_type t, const uint8_t *p)
 {
@@ -226,8 +227,8 @@ INLINE void unpack256(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i
 		s[j] = less_n(u[j], (int8_t)q_zero(t));
 }
 
-/* Scales and minima of a block: 8 of 32 weights, or 16 of 16; the minima in the order of the sums
- * in kern_q8k. */
+/* Scales and minima of a block, 8 for 32 weights each or 16 for 16 each; the minima in the order of
+ * the sums in kern_q8k. */
 struct header {
 	int16_t s[16], m[16];
 };

@@ -1,6 +1,7 @@
-/* kern/arm/quant.h - activations to 8 bits, on 128 bits; the rounding is defined at enum kern_form. */
+/* kern/arm/quant.h - quantise activations to 8 bits in 128-bit registers; rounding: enum
+ * kern_form. */
 
-/* quantise n numbers, a multiple of 32; sum4: the sums of 4 neighbours */
+/* Quantise n numbers, a multiple of 32.  sum4: sums of 4 neighbours.  Returns the scale. */
 INLINE float quantise(int8_t *q, int32_t *sum4, const float *x, int n)
 {
 	uint32x4_t amax = vdupq_n_u32(0);
@@ -10,7 +11,7 @@ INLINE float quantise(int8_t *q, int32_t *sum4, const float *x, int n)
 		amax = vmaxq_u32(amax, vandq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)),
 		                                 vdupq_n_u32(0x7fffffff)));
 	d = act_scale(vmaxvq_u32(amax), &inverse);
-	/* in a block without a scale every number becomes 0, also NaN and infinity */
+	/* if inverse is 0, every number becomes 0, also NaN and infinity */
 	const int32x4_t keep = vdupq_n_s32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 16) {
 		int32x4_t v[4];

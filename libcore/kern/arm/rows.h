@@ -2,8 +2,8 @@
  * folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise adds makes 4
  * sums, one fma.
  *
- *   of 32, 64  y = fma(d dx, sum q x, y), groups of 32 ascending; with m a second chain, fma(m dx, sum x, .),
- *            is added at the end
+ *   of 32, 64  y = fma(d dx, sum q x, y), groups of 32 ascending; with m: ymin = fma(m dx, sum x, ymin),
+ *            added at the end
  *   of 256   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); imin = sum of M sum(x), exact;
  *            ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q32.c, ref/mm_q256.c */
@@ -26,7 +26,8 @@ INLINE void put8(float *y, float32x4_t a, float32x4_t b, const struct row_group 
 		y[(size_t)r * s->y_step] = t[r];
 }
 
-/* add group g of the blocks at p of four rows to the sums of each row of x, which are two registers apart */
+/* Add group g of the blocks at p of four rows to the sums of each row of x (two registers
+ * apart). */
 INLINE void rows32_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                        const uint8_t *p, size_t stride, int g, const struct kern_q8 *xb,
                        size_t x_row)
@@ -58,7 +59,7 @@ INLINE void rows32_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4
 	}
 }
 
-/* the same for blocks with a scale for each 16 */
+/* Likewise for blocks with a scale for each 16. */
 INLINE void rows16_by4(enum infer_type type, int tn, float32x4_t *sum, const uint8_t *p,
                        size_t stride, int g, const struct kern_q8 *xb, size_t x_row)
 {
@@ -122,7 +123,7 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 		put8(y + (size_t)t * ldy, sum[2 * t], sum[2 * t + 1], s);
 }
 
-/* acc[t] = partial sums of a block of one row: S (q . x) */
+/* Set acc[t] to partial sums of isum of a block of one row. */
 INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct header *h,
                     const uint8_t *p, const struct kern_q8k *xb, size_t x_row)
 {
@@ -153,7 +154,7 @@ INLINE void isum256(enum infer_type type, int tn, int32x4_t *acc, const struct h
 	}
 }
 
-/* partial sums of M sum(x) */
+/* Return partial sums of imin. */
 INLINE int32x4_t imin256(enum infer_type type, const struct header *h, const struct kern_q8k *x)
 {
 	const int16_t *of = by16(type) ? x->s16 : x->s32;
@@ -178,7 +179,7 @@ INLINE float32x4_t scales256(enum infer_type type, const uint8_t *p, size_t stri
 	return vld1q_f32(d);
 }
 
-/* add a block of four rows to the sums of each row of x, which are two registers apart */
+/* Add a block of four rows to the sums of each row of x (two registers apart). */
 INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                         const uint8_t *p, size_t stride, const struct kern_q8k *xb, size_t x_row)
 {

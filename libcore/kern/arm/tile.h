@@ -1,4 +1,4 @@
-/* kern/arm/tile.h - products with panels of quantised weights, made of the operations of int.h (neon
+/* kern/arm/tile.h - products with panels of quantised weights, by the operations of int.h (neon
  * folders).  A panel holds NR = 8 weight rows.  Their products with one row of x are 8 sums, which
  * fill two registers.
  *
@@ -20,7 +20,7 @@ WORD(unpair_rows, void, int, int32x4_t *);
 
 enum { NR = 8, CHUNK = 16 * NR };
 
-/* registers of sums of tn rows of x */
+/* Return the registers of sums of tn rows of x. */
 INLINE int regs(int tn) { return (tn * 2 + WIDE - 1) / WIDE * WIDE; }
 
 INLINE int k_minima(enum infer_type t) { return !q_minima(t) ? 0 : by16(t) ? 16 : 8; }
@@ -28,7 +28,7 @@ INLINE int k_scales(enum infer_type t)
 {
 	return t == INFER_Q3_K || t == INFER_Q2_K || is_ternary(t) ? 0 : by16(t) ? 16 : 8;
 }
-/* the vectors of floats of a group: d, and m or the scales of the last 16 */
+/* Return the number of float vectors of a group: d, and m or the scales of the last 16. */
 INLINE int fields32(enum infer_type t) { return q_minima(t) || q_halves(t) ? 2 : 1; }
 INLINE size_t panel32(enum infer_type t) { return (size_t)(NR * 4 * fields32(t)) + 2 * CHUNK; }
 INLINE size_t panel256(enum infer_type t)
@@ -37,7 +37,7 @@ INLINE size_t panel256(enum infer_type t)
 	       (size_t)k_scales(t) * WIDE * 16 + 16 * CHUNK;
 }
 
-/* row r of n; missing rows repeat the last */
+/* Return the address of row r of n; rows past the end repeat the last. */
 INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 {
 	return w + (size_t)(r < n ? r : n - 1) * row_bytes;
@@ -69,7 +69,7 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 	}
 }
 
-/* store the fields of row r before q; returns where q begins */
+/* Store the fields of row r before q.  Returns the address of q. */
 INLINE int8_t *header_put(enum infer_type t, uint8_t *dst, const struct header *h, const uint8_t *p,
                           int r)
 {
@@ -138,7 +138,8 @@ INLINE void put_rows(float *y, float32x4_t a, float32x4_t b, int n)
 INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
 INLINE const struct kern_q8k *x_q8k(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
-/* sums of a group of 32 with tn rows of x; d: the floats of the group, then its weights */
+/* Add the products of a group of 32 with tn rows of x.  d: floats of the group, followed by its
+ * weights. */
 INLINE void group_add(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                       const float *d, const struct x_rows *x)
 {
@@ -164,7 +165,7 @@ INLINE void group_add(enum infer_type type, int tn, float32x4_t *sum, float32x4_
 	}
 }
 
-/* the same for a scale for each 16 */
+/* Likewise with a scale for each 16. */
 INLINE void halves_add(int tn, float32x4_t *sum, const float *d, const struct x_rows *x)
 {
 	const int xq = (int)offsetof(struct kern_q8, q);
@@ -213,7 +214,7 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 		put_rows(y + (size_t)t * ldy, sum[2 * t], sum[2 * t + 1], n);
 }
 
-/* isum of one block; s: its scales, q: its weights */
+/* Compute isum of one block.  s: scales, q: weights of the block. */
 INLINE void tile_isum(enum infer_type type, int tn, int32x4_t *isum, const int32_t *s,
                       const int8_t *q, const struct x_rows *x)
 {

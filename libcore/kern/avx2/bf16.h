@@ -1,4 +1,4 @@
-/* kern/avx2/bf16.h - words of tmpl/mm_bf16.h. */
+/* kern/avx2/bf16.h - vector operations of tmpl/mm_bf16.h. */
 #ifndef KERN_AVX2_BF16_H
 #define KERN_AVX2_BF16_H
 #include "kern/avx2/simd.h"
@@ -29,7 +29,7 @@ static inline __m256i round_b(__m256i u)
 	__m256i low = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x00800000), _mm256_and_si256(r, abs));
 	return _mm256_andnot_si256(_mm256_and_si256(low, abs), r);
 }
-/* The bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
+/* Return the bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
 static inline vi v_round_b(vf x)
 {
 	return (vi){ round_b(_mm256_castps_si256(x.a)), round_b(_mm256_castps_si256(x.b)) };
@@ -40,10 +40,10 @@ static inline __m256i pack_b(vi x)
 
 	return _mm256_permute4x64_epi64(p, 0xd8);
 }
-/* the high halves of a and b, in their order */
+/* Return the high halves of the lanes of a, then of b. */
 static inline vi vi_pack_b(vi a, vi b) { return (vi){ pack_b(a), pack_b(b) }; }
 
-/* exchange lane i of w[j] and lane j of w[i] */
+/* Transpose: exchange lane i of w[j] and lane j of w[i]. */
 INLINE void turn_8(__m256i w[8])
 {
 	__m256i a[8];

@@ -1,4 +1,4 @@
-/* kern/avx2/fcode.h - the words of ref/fcode.h. */
+/* kern/avx2/fcode.h - the operations of ref/fcode.h. */
 #ifndef KERN_AVX2_FCODE_H
 #define KERN_AVX2_FCODE_H
 #include "kern/avx2/simd.h"
@@ -18,7 +18,7 @@ INLINE vf v_e4m3(vf d, struct v_e4m3 c, int j)
 		     _mm256_mul_ps(_mm256_cvtph_ps(_mm256_extracti128_si256(h, 1)), d.b) };
 }
 
-/* bits 0 to 3 of each lane choose */
+/* Look up the value that bits 0 to 3 of each lane of q select. */
 INLINE __m256 nf4_pick(__m256 low, __m256 high, __m256i q)
 {
 	return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, q), _mm256_permutevar8x32_ps(high, q),

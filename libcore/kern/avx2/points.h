@@ -1,10 +1,10 @@
-/* kern/avx2/points.h - points of codebooks and their signs; and the sums of a panel of them with an
- * unsigned x.  group: how many times 4 weights are summed before they are scaled. */
+/* kern/avx2/points.h - points of codebooks, their signs, and sums of products of a panel with
+ * unsigned x.  group: how many sums of 4 weights are added before scaling. */
 #ifndef KERN_AVX2_POINTS_H
 #define KERN_AVX2_POINTS_H
 #include "kern/avx2/int.h"
 
-/* four points of 8 bytes, or eight of 4 */
+/* Load four points of 8 bytes; points4: eight points of 4 bytes. */
 INLINE __m256i points8(const uint64_t *grid, const int at[4])
 {
 	return _mm256_setr_epi64x((long long)grid[at[0]], (long long)grid[at[1]],
@@ -17,7 +17,7 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	                         (int)grid[at[6]], (int)grid[at[7]]);
 }
 
-/* byte i: -1 if weight i of 32 is negative */
+/* signs of 32 weights: byte i is -1 if weight i is negative */
 typedef __m256i sign32;
 INLINE sign32 sign_load(const uint8_t *p)
 {

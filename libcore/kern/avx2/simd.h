@@ -25,7 +25,7 @@ static inline void v_store(float *p, vf x)
 	_mm256_storeu_ps(p + 8, x.b);
 }
 
-/* -1 in the first n lanes */
+/* Return the mask of the first n lanes: -1 there, else 0. */
 static inline vi first(int n)
 {
 	const __m256i i = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

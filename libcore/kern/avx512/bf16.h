@@ -1,4 +1,4 @@
-/* kern/avx512/bf16.h - words of tmpl/mm_bf16.h. */
+/* kern/avx512/bf16.h - vector operations of tmpl/mm_bf16.h. */
 #ifndef KERN_AVX512_BF16_H
 #define KERN_AVX512_BF16_H
 #include "kern/avx512/simd.h"
@@ -9,7 +9,7 @@ enum { BF_T = 6, BF_ROWS_T = 4, BF_G = 2 };
 static inline vi vi_shl16(vi x) { return _mm512_slli_epi32(x, 16); }
 static inline void vi_store(void *p, vi x) { _mm512_storeu_si512(p, x); }
 
-/* The bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
+/* Return the bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
 static inline vi v_round_b(vf x)
 {
 	const vi top = vi_set((int32_t)0xffff0000), abs = vi_set(0x7fffffff);
@@ -21,7 +21,7 @@ static inline vi v_round_b(vf x)
 	return _mm512_mask_and_epi32(r, _mm512_cmplt_epi32_mask(vi_and(r, abs), vi_set(0x00800000)),
 	                             r, vi_set(INT32_MIN));
 }
-/* the high halves of a and b, in their order */
+/* Return the high halves of the lanes of a, then of b. */
 static inline vi vi_pack_b(vi a, vi b)
 {
 	const vi at = _mm512_add_epi16(_mm512_set1_epi16(1),
@@ -32,7 +32,7 @@ static inline vi vi_pack_b(vi a, vi b)
 	return _mm512_permutex2var_epi16(a, at, b);
 }
 
-/* exchange lane i of w[j] and lane j of w[i] */
+/* Transpose: exchange lane i of w[j] and lane j of w[i]. */
 INLINE void vi_turn(vi w[16])
 {
 	vi a[16];
@@ -50,7 +50,7 @@ INLINE void vi_turn(vi w[16])
 			w[i + 2 * h + 1] = _mm512_unpackhi_epi64(a[i + h], a[i + h + 2]);
 		}
 	}
-	/* w[4 j + i]: rows 4 j ..., lanes i, i + 4, i + 8, i + 12 */
+	/* w[4 j + i]: lanes i, i + 4, i + 8, i + 12 of rows 4 j ... 4 j + 3 */
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		UNROLL

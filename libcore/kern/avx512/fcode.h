@@ -1,4 +1,5 @@
-/* kern/avx512/fcode.h - the words of ref/fcode.h.  A folder that has the words of E4M3 itself defines V_E4M3 before. */
+/* kern/avx512/fcode.h - the operations of ref/fcode.h.  A folder with its own operations on E4M3
+ * defines V_E4M3 first. */
 #ifndef KERN_AVX512_FCODE_H
 #define KERN_AVX512_FCODE_H
 #include "kern/avx512/simd.h"
@@ -23,7 +24,7 @@ INLINE vf v_nf4(vf d, const uint8_t *qs, int j)
 	const vf table = _mm512_mul_ps(_mm512_loadu_ps(nf4_table), d);
 	vi q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)qs + j % 2));
 
-	/* bits 0 to 3 of each lane choose */
+	/* bits 0 to 3 of each lane select a value */
 	return _mm512_permutexvar_ps(j / 2 ? _mm512_srli_epi32(q, 4) : q, table);
 }
 #endif

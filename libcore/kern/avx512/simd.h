@@ -1,5 +1,5 @@
 /* kern/avx512/simd.h - the operations of ref/simd.h on one 512-bit register.  A wider folder that
- * includes this defines KERN_FN before. */
+ * includes this defines KERN_FN first. */
 #ifndef KERN_AVX512_SIMD_H
 #define KERN_AVX512_SIMD_H
 #include <immintrin.h>

@@ -1,14 +1,14 @@
-/* kern/avx512vbmi/codebook.h - codebooks of 256 ... 1024 points in registers, and the lookup of 64 of
- * their points by all bits of their indices.
+/* kern/avx512vbmi/codebook.h - codebooks of 256 ... 1024 points in registers, and lookup of 64
+ * points by all bits of their indices.
  *
- * A codebook has two bytes of code for each point: of eight coordinates, four in each byte by two bits;
- * of four coordinates, two in each byte by three bits. */
+ * A point has two bytes of code: each byte has four coordinates of two bits (points of eight
+ * coordinates) or two of three bits (points of four). */
 #ifndef KERN_AVX512VBMI_CODEBOOK_H
 #define KERN_AVX512VBMI_CODEBOOK_H
 #include "kern/avx512vbmi/int.h"
 #include "kern/x86/grid.h"
 
-/* the number of points */
+/* Return the number of points. */
 INLINE int codebook_size(enum infer_type t)
 {
 	return t == INFER_IQ2_S ? 1024 : t == INFER_IQ2_XS || t == INFER_IQ3_S ? 512 : 256;
@@ -33,7 +33,7 @@ INLINE const uint16_t *codes(enum infer_type t)
 	}
 }
 
-/* the even or the odd bytes of a and b */
+/* Return the even (odd 1: the odd) bytes of a, then of b. */
 INLINE vb bytes_of(vb a, vb b, int odd)
 {
 	const vb even = _mm512_set_epi64(0x7e7c7a7876747270, 0x6e6c6a6866646260, 0x5e5c5a5856545250,
@@ -44,7 +44,7 @@ INLINE vb bytes_of(vb a, vb b, int odd)
 	                                b);
 }
 
-/* the first bytes of all codes in table[0], the second ones in table[1] */
+/* Load the first bytes of all codes to table[0], the second bytes to table[1]. */
 INLINE void tables_get(enum infer_type t, vb table[2][MAX_TABLES])
 {
 	UNROLL
@@ -61,7 +61,7 @@ struct indices {
 	vb low;
 	__mmask64 high[2];
 };
-/* one byte of the codes of 64 points */
+/* Return one byte of the codes of 64 points. */
 INLINE vb codebook_lookup(enum infer_type t, const vb table[MAX_TABLES], const struct indices *at)
 {
 	const int n = codebook_size(t) / 128;

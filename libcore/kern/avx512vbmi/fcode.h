@@ -1,4 +1,5 @@
-/* kern/avx512vbmi/fcode.h - the words of ref/fcode.h: codes of E4M3 are looked up by their bytes. */
+/* kern/avx512vbmi/fcode.h - the operations of ref/fcode.h: bytes of E4M3 are looked up in a
+ * table. */
 #ifndef KERN_AVX512VBMI_FCODE_H
 #define KERN_AVX512VBMI_FCODE_H
 #include "kern/avx512/simd.h"
@@ -31,7 +32,7 @@ INLINE struct v_e4m3 v_e4m3_load(const uint8_t *q)
 		0x3f2f3e2e3d2d3c2c, 0x1f0f1e0e1d0d1c0c, 0x3b2b3a2a39293828, 0x1b0b1a0a19091808,
 		0x3727362635253424, 0x1707160615051404, 0x3323322231213020, 0x1303120211011000);
 	vi c = _mm512_permutexvar_epi8(order, vi_load(q));
-	/* 7 bits of a code choose; then its sign */
+	/* look up 7 bits of each code, then add the sign */
 	vi low = _mm512_permutex2var_epi8(vi_load(e4m3_low), c, vi_load(e4m3_low + 64)),
 	   high = _mm512_permutex2var_epi8(vi_load(e4m3_high), c, vi_load(e4m3_high + 64));
 	high = _mm512_ternarylogic_epi32(high, c, _mm512_set1_epi8((char)0x80), 0xf8);

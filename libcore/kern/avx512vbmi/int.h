@@ -1,5 +1,5 @@
-/* kern/avx512vbmi/int.h - the operations of avx512vnni under the same names; only the loops over rows
- * in place are new. */
+/* kern/avx512vbmi/int.h - the operations of avx512vnni under the same names; only kernels in place
+ * are new. */
 #ifndef KERN_AVX512VBMI_INT_H
 #define KERN_AVX512VBMI_INT_H
 #include "kern/avx512vnni/points.h"

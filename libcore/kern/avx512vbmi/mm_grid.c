@@ -10,8 +10,8 @@
  *   y, layouts, bytes per flop, limits: ref/mm_grid.c;  panels: x86/mm_grid_tile.h */
 #include "kern/avx512vbmi/points.h"
 
-/* Weights by 6 bits: three coordinates of two bits, two of three bits, or two of two bits and a
- * sign each. */
+/* Weights, looked up by 6 bits: three coordinates of two bits, two of three bits, or two of two
+ * bits with signs. */
 #define V2(c) (int8_t)(8 + 17 * (c) + ((c) >> 1))
 #define V2_0(c) V2((c)&3)
 #define V2_1(c) V2((c) >> 2 & 3)
@@ -34,9 +34,9 @@ INLINE vb value_by(vb code, const int8_t value[64])
 	return _mm512_permutexvar_epi8(code, vb_load(value));
 }
 
-/* the number of blocks that 64 points cover */
+/* Return the number of blocks that 64 points cover. */
 INLINE int blocks_at_once(enum infer_type t) { return g_is3(t) ? 1 : 2; }
-/* 1 if the bits by which weights are looked up include their signs */
+/* True if the bits by which weights are looked up include the signs. */
 INLINE int signs_in(enum infer_type t, int tn) { return tn == 1 && !g_is3(t); }
 
 /* The unpacked fields of 64 points: both bytes of code, and signs; or the bits by which signed
@@ -75,7 +75,7 @@ INLINE vb signs_of(const int8_t *x, const int8_t *next)
 	return _mm512_set_epi64(m[7], m[6], m[5], m[4], m[3], m[2], m[1], m[0]);
 }
 
-/* x of a block or its magnitudes: byte i of y[t] is element 4 i + t */
+/* Load x of a block, or |x|: byte i of y[t] is element 4 i + t. */
 INLINE void x_deinterleave(vb y[4], const int8_t *x, int magnitudes)
 {
 	const vb fourths = _mm512_set_epi64(
@@ -100,13 +100,13 @@ INLINE void x_deinterleave(vb y[4], const int8_t *x, int magnitudes)
 	}
 }
 
-/* the bytes of block h of two */
+/* Return the bytes of block h of two. */
 INLINE vb unpack_half(int h, vb a, vb b)
 {
 	return h ? _mm512_unpackhi_epi8(a, b) : _mm512_unpacklo_epi8(a, b);
 }
 
-/* products of block h of a row, at p, and a row of x whose signs are in a */
+/* Return the products of block h of a row, at p, with a row of x whose signs are in a. */
 INLINE vb products_one(enum infer_type type, const struct lookup *a, int h, const uint8_t *p,
                        const vb x[4])
 {
@@ -122,7 +122,7 @@ INLINE vb products_one(enum infer_type type, const struct lookup *a, int h, cons
 	return wi_mul(sum, scale_of(type, a->s, h, p));
 }
 
-/* the same for tn rows of x, to y[t][r] */
+/* Likewise for tn rows of x; results in y[t][r]. */
 INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const struct lookup *a, int h,
                      const uint8_t *p, vb x[4][4])
 {
@@ -151,8 +151,8 @@ INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const stru
 		y[t][r] = wi_mul(sum[t], scale_of(type, a->s, h, p));
 }
 
-/* 64 points of each of 8 rows at w; x: the block of x; next: the distance of the second block, in
- * blocks */
+/* Unpack 64 points of each of 8 rows at w.  x: the block of x; next: distance of the second block,
+ * in blocks. */
 INLINE void lookups_get(enum infer_type type, int tn, struct lookup lookup[8],
                         const vb table[2][MAX_TABLES], const uint8_t *w, size_t stride,
                         const struct kern_q8k *x, int next)
@@ -172,11 +172,11 @@ INLINE void lookups_get(enum infer_type type, int tn, struct lookup lookup[8],
 		if (!g_by16(type))
 			lookup[r].s = p.s;
 	}
-	/* keep them in memory */
+	/* make the compiler keep `lookup` in memory */
 	__asm__("" : "+m"(*(struct lookup(*)[8])lookup));
 }
 
-/* sum += isum of n blocks, from the products at y, times d' dx; w, b: the first of the blocks */
+/* sum += d' dx isum of n blocks.  y: their products; w, b: the first block. */
 INLINE void sums_add(enum infer_type type, int tn, __m256 sum[4], vb y[2][4][8], int n,
                      const uint8_t *w, size_t stride, const struct kern_act *x, int x_row, int b)
 {
@@ -211,7 +211,7 @@ INLINE void rows_points(enum infer_type type, int tn, float *y, size_t ldy,
 		/* a last block without a neighbour is looked up twice */
 		left = b + n <= blocks ? n : 1;
 		lookups_get(type, tn, lookup, table, w, s->stride, act_q8k(x, x_row) + b, left - 1);
-		/* late enough for the products to be complete */
+		/* here the products of the previous blocks are complete */
 		if (b)
 			sums_add(type, tn, sum, p, n, w - n * bytes, s->stride, x, x_row, b - n);
 		UNROLL

@@ -11,20 +11,20 @@ struct points {
 	vb code[2], sign, s;
 };
 
-/* extend seven signs of every byte, its low bits or (from 1) those above the lowest, to eight, so
- * that an even number of them is set */
+/* Extend seven signs in every byte to eight, an even number of them set.  from 0: the low bits; 1:
+ * the bits above the lowest. */
 INLINE vb signs8(vb x, int from)
 {
 	return _mm512_gf2p8affine_epi64_epi8(
 		x, _mm512_set1_epi64(from ? 0x02040810204080fe : 0x010204081020407f), 0);
 }
-/* 2 s + 1 for the s in bits 1-4 of every dword */
+/* Return 2 s + 1 for s in bits 1-4 of every dword. */
 INLINE vb odd_scale(vb x)
 {
 	/* x & 0x1e | 1 */
 	return _mm512_ternarylogic_epi32(x, _mm512_set1_epi32(0x1e), _mm512_set1_epi32(1), 0xea);
 }
-/* S of 16 nibbles, one per dword */
+/* Return S of 16 half-bytes, one per dword. */
 INLINE vb scales16(const uint8_t *p)
 {
 	const vb at =
@@ -106,7 +106,7 @@ INLINE void get_3s(struct points *a, struct indices *n, const uint8_t *p)
 		_mm512_multishift_epi64_epi8(scale, _mm512_set1_epi32((int)num_u32(p + 106))));
 }
 
-/* S of each 16 weights of block h of two at p; s: from points_get */
+/* Return S of each 16 weights of block h of two at p.  s: from points_get. */
 INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 {
 	switch (t) {
@@ -124,7 +124,7 @@ INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 	}
 }
 
-/* p: a block; q: the block after it, for types whose points cover two */
+/* Unpack 64 points.  p: a block; q: the next block, for types whose 64 points cover two. */
 INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][MAX_TABLES],
                        const uint8_t *p, const uint8_t *q)
 {

@@ -4,13 +4,13 @@
  *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16                       rows, of avx512, whatever the number of rows of x
  *   IQ2 IQ3                        rows                   mm_grid.c, points.h, codebook.h
- *   all the rest                   of narrower sets; the quickest for each number of rows is below */
+ *   all others                     of narrower sets; the fastest for each number of rows of x is below */
 #include "kern/dispatch.h"
 #include "kern/avx512/simd.h"
 #include "kern/avx512vbmi/int.h"
 
-/* KERN_MM_DISPATCH of types whose loops are those of narrower sets, measured on Zen 4 with weights
- * in memory. */
+/* KERN_MM_DISPATCH of types whose kernels are those of narrower sets, measured on Zen 4 with
+ * weights in memory. */
 #define DISPATCH_Q8_0 4, KERN_BITS(13, 18) | KERN_BITS(28, 34) | KERN_BITS(40, 63)
 #define DISPATCH_Q4_0 5, KERN_BITS(13, 18) | KERN_BITS(28, 34) | KERN_BITS(44, 63)
 #define DISPATCH_Q4_1 5, KERN_BITS(7, 9) | KERN_BITS(14, 16) | KERN_BITS(28, 34) | KERN_BITS(44, 63)

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/codes.h - the operations of tmpl/codes.h with products of bytes: a number of 16
- * bits is 256 h + l, both signed. */
+/* kern/avx512vnni/codes.h - the operations of tmpl/codes.h with products of bytes: a 16-bit number
+ * is 256 h + l, both signed bytes. */
 #ifndef KERN_AVX512VNNI_CODES_H
 #define KERN_AVX512VNNI_CODES_H
 
@@ -8,8 +8,8 @@ typedef struct {
 	vi h, l;
 } vnum, vsum;
 struct fixed32 {
-	/* [i][j]: h of the numbers 16 j + 4 i ... + 3, then l, in the order of the codes of a
-	 * lane */
+	/* [i][j]: h, then l, of numbers 16 j + 4 i ... 16 j + 4 i + 3, in the order of the codes in
+	 * a lane */
 	int8_t of[4][2][2][4];
 };
 
@@ -45,7 +45,7 @@ INLINE void fixed_store(struct fixed32 *r, vi x0, vi x1)
 	_mm512_storeu_si512(r, _mm512_shuffle_epi8(x, order));
 }
 
-/* assembly, because gcc 12 copies every sum twice in each iteration when it is an intrinsic */
+/* In assembly: with the intrinsic, gcc 12 copies every sum twice in each iteration. */
 INLINE vi dot(vi acc, vi codes, vi indices)
 {
 	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(codes), "v"(indices));

@@ -1,6 +1,6 @@
 /* kern/avx512vnni/int.h - integer operations of the quantised products: rows on 256 bits, panels on
- * 512.  wi, wf: NR rows of a panel.  A product of bytes is one instruction and takes any unsigned byte,
- * so signed weights are packed with their top bit flipped and 128 sum(x) is subtracted. */
+ * 512.  wi, wf: NR rows of a panel.  One instruction adds 4 products of bytes, for any unsigned
+ * byte.  So signed weights are packed with the top bit flipped, and 128 sum(x) is subtracted. */
 #ifndef KERN_AVX512VNNI_INT_H
 #define KERN_AVX512VNNI_INT_H
 #include <immintrin.h>
@@ -9,17 +9,17 @@
 typedef __m512i wi;
 typedef __m512 wf;
 enum { LANES = 16, H = 2, NR = LANES * H, TILE_T = 6, FLIP = 128 };
-/* weight rows of a band of the skinny loops */
+/* weight rows of a band of the skinny kernels */
 enum { SKINNY_BAND = 48 };
 
-/* sums of 4 products; u unsigned, x signed */
+/* Return sums of 4 products; u unsigned, x signed. */
 INLINE __m256i dot_us(__m256i u, __m256i x)
 {
 	return _mm256_dpbusd_epi32(_mm256_setzero_si256(), u, x);
 }
-/* acc + sums of 4 products */
+/* Return acc + sums of 4 products. */
 INLINE __m256i dot_add(__m256i acc, __m256i u, __m256i x) { return _mm256_dpbusd_epi32(acc, u, x); }
-/* acc + sums of 2 products */
+/* Return acc + sums of 2 products. */
 INLINE __m256i mac16(__m256i acc, __m256i a, __m256i b) { return _mm256_dpwssd_epi32(acc, a, b); }
 
 INLINE wi wi_set(int32_t x) { return _mm512_set1_epi32(x); }
@@ -47,7 +47,7 @@ INLINE void wf_put(float *y, wf v, int n)
 	                              : 0,
 	                      v);
 }
-/* transpose: number j of v[i] <-> number i of v[j] */
+/* Transpose: exchange lane j of v[i] and lane i of v[j]. */
 INLINE void transpose_lanes(wf v[16])
 {
 	wf a[16];
@@ -66,7 +66,7 @@ INLINE void transpose_lanes(wf v[16])
 			v[i + 2 * h + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(x, y));
 		}
 	}
-	/* v[4 j + i]: rows 4 j ..., numbers i, i + 4, i + 8, i + 12 */
+	/* v[4 j + i]: lanes i, i + 4, i + 8, i + 12 of rows 4 j ... 4 j + 3 */
 	UNROLL
 	for (int i = 0; i < 4; i++) {
 		UNROLL

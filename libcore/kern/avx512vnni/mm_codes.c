@@ -11,9 +11,9 @@
 
 /* The fields of a block of one row. */
 struct fields {
-	__m512i code[2]; /* of its 64 points */
+	__m512i code[2]; /* codes of the 64 points */
 	uint64_t sign[4];
-	uint32_t s[8]; /* S, twice */
+	uint32_t s[8]; /* S of each 32 weights, twice in a dword */
 };
 
 INLINE int tables(enum infer_type t) { return t == INFER_IQ3_XXS ? 8 : 16; }
@@ -22,7 +22,7 @@ INLINE const uint16_t *codes(enum infer_type t)
 	return t == INFER_IQ3_XXS ? grid_code_iq3_xxs : grid_code_iq3_s;
 }
 
-/* the codes of the 32 points at[], from a table of 256 or 512 words in registers */
+/* Look up the codes of the 32 points at[] in a table of 256 or 512 words in registers. */
 INLINE __m512i lookup(const __m512i *table, int tables, __m512i at)
 {
 	__m512i r[8];
@@ -71,7 +71,7 @@ INLINE void fields_get(enum infer_type t, struct fields *a, const __m512i *table
 #define TWO3B(c) (int16_t)(V3B((c)&7) | V3B((c) >> 3) << 8)
 static const int16_t two3a[64] = { ALL64(TWO3A) }, two3b[64] = { ALL64(TWO3B) };
 
-/* the 64 weights of quarter j, without signs */
+/* Return the 64 weights of quarter j, without signs. */
 INLINE __m512i quarter(enum infer_type t, const struct fields *a, int j)
 {
 	const int16_t *two = t == INFER_IQ3_S ? two3b : two3a;

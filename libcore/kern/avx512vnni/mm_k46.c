@@ -18,7 +18,7 @@ INLINE int scales_at(enum infer_type t) { return q_minima(t) ? 6 : 1; }
 INLINE int k_fields(enum infer_type t) { return scales_at(t) + n_pairs(t); }
 INLINE size_t panel256(enum infer_type t) { return (size_t)FIELD * (size_t)(k_fields(t) + 64); }
 
-/* the fields before q of eight rows, at dst */
+/* Store the fields before q of eight rows at dst. */
 INLINE void header_put(enum infer_type t, uint8_t *dst, const struct header *h)
 {
 	_mm256_storeu_ps((float *)(void *)dst, h->d);
@@ -46,7 +46,7 @@ INLINE int fits16_row(enum infer_type t, const struct kern_q8k *x)
 	return fits16(t, x->pairs.max32, x->pairs.max16);
 }
 
-/* a[t][h] += sums over 4 count weights of each row, from q on and from byte `at` of x on */
+/* a[t][h] += the products of 4 count weights of each row, from q on, with x from byte `at` on. */
 INLINE void chain(int tn, wi *a, const uint8_t *q, const struct x_rows *x, int at, int count)
 {
 	UNROLL
@@ -65,8 +65,8 @@ INLINE void chain(int tn, wi *a, const uint8_t *q, const struct x_rows *x, int a
 	}
 }
 
-/* start value of the sum of the first or second group of a pair; x: the pair in
- * kern_q8k_pairs.start */
+/* Return the start value of the sum of the first or the second group of a pair.  x: the pair in
+ * kern_q8k_pairs.start. */
 INLINE wi start(enum infer_type t, const struct x_rows *x, int token, int second)
 {
 	const struct kern_q8k *b = x_row_at(x, token);
@@ -74,7 +74,7 @@ INLINE wi start(enum infer_type t, const struct x_rows *x, int token, int second
 	return t == INFER_Q6_K ? wi_set(b->pairs.start[second]) : wi_set(second ? KERN_BIT15 : 0);
 }
 
-/* isum[t][h] of one block; sc: its scales, q: its weights */
+/* Compute isum[t][h] of one block.  sc: scales, q: weights of the block. */
 INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
                        const struct x_rows *x)
 {
@@ -104,7 +104,7 @@ INLINE void isum_pairs(enum infer_type type, int tn, wi *isum, const uint8_t *sc
 	}
 }
 
-/* the same for one row of x, whatever its values */
+/* Likewise for one row of x with any values. */
 INLINE void isum_any(enum infer_type type, wi *isum, const uint8_t *sc, const uint8_t *q,
                      const void *x)
 {
@@ -135,7 +135,7 @@ INLINE void isum_any(enum infer_type type, wi *isum, const uint8_t *sc, const ui
 	}
 }
 
-/* compute isum again for those of tn rows of x whose sums may not fit */
+/* Compute isum again for the rows of x whose sums may not fit 16 bits. */
 INLINE void isum_fix(enum infer_type type, int tn, wi *isum, const uint8_t *sc, const uint8_t *q,
                      const struct kern_q8k *x, size_t x_stride)
 {
@@ -148,7 +148,7 @@ INLINE void isum_fix(enum infer_type type, int tn, wi *isum, const uint8_t *sc, 
 typedef void fix_fn(int tn, wi *isum, const uint8_t *sc, const uint8_t *q, const struct kern_q8k *x,
                     size_t x_stride);
 
-/* the minima of one block times the sums of x */
+/* Return the minima of one block times the sums of x. */
 INLINE wi imin(const uint8_t *m, const struct kern_q8k *x)
 {
 	wi r = wi_set(0);

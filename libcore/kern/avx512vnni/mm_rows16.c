@@ -13,11 +13,11 @@
 #include "kern/avx512vnni/rows4.h"
 #include "kern/x86/q256.h"
 
-/* rows of x in a part */
+/* most rows of x in a part */
 enum { X_MOST = 8 };
 
-/* The header of a block: S, the even ones times 16, because the odd codes are 16 times too large; M
- * as words in the order of kern_q8k.s32. */
+/* The header of a block: S, even scales are multiplied by 16, because odd codes are 16 times too
+ * large.  M: words in the order of kern_q8k.s32. */
 struct block16 {
 	wi s[8], m[4];
 	wf d, dmin;
@@ -53,7 +53,8 @@ struct sums16 {
 	wf sum[X_MOST], min[X_MOST];
 };
 
-/* isum += 64 weights, at `at` in the block; s: their scales; x advances past theirs */
+/* isum += the products of 64 weights, from byte `at` of the block on.  s: scales; x advances past
+ * the 64. */
 INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s, struct rows16 *x)
 {
 	const wi low = _mm512_set1_epi8(15);
@@ -106,7 +107,7 @@ INLINE void part16(int tn, float *y, size_t ldy, const struct row_group *s,
 	struct sums16 sums, *a = &sums;
 	struct rows16 w = rows16_at(s->w, s->stride);
 
-	__asm__("" : "+r"(a)); /* or the compiler moves all sums between registers and the stack */
+	__asm__("" : "+r"(a)); /* otherwise the compiler copies all sums to the stack and back */
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		a->sum[t] = a->min[t] = wf_set(0);
@@ -142,7 +143,8 @@ PART16(q4_k, 6)
 PART16(q4_k, 7)
 PART16(q4_k, 8)
 
-/* One row of x, and too few weight rows, are multiplied four rows to a register. */
+/* One row of x, or few weight rows, are multiplied by mm_rows4.c, four weight rows to a
+ * register. */
 void KERN_FN(q4_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k)
 {

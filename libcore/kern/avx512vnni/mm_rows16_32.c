@@ -12,9 +12,9 @@
 #include "kern/avx512vnni/rows16.h"
 #include "kern/avx512vnni/rows4.h"
 
-enum { PART_MOST = 8 }; /* rows of x in a part */
+enum { PART_MOST = 8 }; /* most rows of x in a part */
 
-/* 16 weights of each row as unsigned bytes, dword j of all of them to q[j] */
+/* Unpack 16 weights of each row to unsigned bytes: dword j of all rows to q[j]. */
 INLINE void weights_get(enum infer_type t, wi q[4], wi y[4], const struct rows16 *w, int half)
 {
 	const wi low = _mm512_set1_epi8(15), flip = _mm512_set1_epi8((char)FLIP);
@@ -29,7 +29,7 @@ INLINE void weights_get(enum infer_type t, wi q[4], wi y[4], const struct rows16
 			q[j] = _mm512_and_si512(half ? _mm512_srli_epi32(y[j], 4) : y[j], low);
 }
 
-/* sum += the products of a block with tn rows of x */
+/* sum += the products of a block with tn rows of x. */
 INLINE void block_add(enum infer_type type, int tn, wf *sum, const struct rows16 *w,
                       const struct kern_q8 *xb, size_t x_step)
 {

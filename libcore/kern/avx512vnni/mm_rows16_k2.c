@@ -5,16 +5,15 @@
  *          products read the bytes of x from memory
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
- *   The fields of two bits are multiplied where they lie, so that their sums are 1, 4, 16 and 64 times
- *   too large; 16 products of 3 and 127 fit 16 bits, and sums of two fields are multiplied by their
- *   scales at once.
+ *   The 2-bit fields are multiplied without shifting, so their sums are 1, 4, 16 and 64 times too large;
+ *     16 products of 3 and 127 fit 16 bits, and one instruction multiplies the sums of two fields with scales.
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  one row of x: mm_rows4.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/avx512vnni/rows16.h"
 #include "kern/avx512vnni/rows4.h"
 #include "kern/x86/q256.h"
 
-/* rows of x in a part */
+/* most rows of x in a part */
 enum { X_MOST = 4 };
 
 /* The header of a block: S of groups 0 and 2, 4 and 6, ..., then of 1 and 3, ..., as words; M as
@@ -41,7 +40,8 @@ INLINE void block16_get(struct block16 *h, const struct rows16 *w)
 	}
 }
 
-/* isum += the products of 16 bytes, the i-th of a block: 16 weights of each field */
+/* isum += the products of 16 bytes, the i-th of the block, which have 16 weights in each of four
+ * fields. */
 INLINE void isum16(wi *isum, int tn, const struct rows16 *w, int i, const wi s[8],
                    const struct kern_act *x, int x_row, int b)
 {
@@ -125,8 +125,8 @@ PART16(q2_k, 2)
 PART16(q2_k, 3)
 PART16(q2_k, 4)
 
-/* One row of x, and too few weight rows, are multiplied four rows to a register: eight streams are read
- * faster than sixteen. */
+/* One row of x, or few weight rows, are multiplied by mm_rows4.c, four weight rows to a register:
+ * eight streams are read faster than sixteen. */
 void KERN_FN(q2_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k)
 {

@@ -1,9 +1,9 @@
 /* kern/avx512vnni/mm_rows16_k6.c - products in place of Q6_K with several rows of x, sixteen weight rows
  * to a register (rows16.h).
  *
- *   rows   a block of 16 rows is unpacked into L1, a quarter at a time, while the block before is
- *          multiplied with up to 16 rows of x, 8 at a time.  The streams go on from one row to the
- *          next, so only the first block of a call is unpacked before its turn
+ *   rows   a block of 16 rows is unpacked into L1, a quarter at a time, while the previous block is
+ *            multiplied with up to 16 rows of x, 8 at a time.  Streams continue from one row to the next,
+ *            so only the first block of a call is unpacked without a product
  *   isum = sum of S ((q + 32) . x - 32 sum(x)), exact; y = fma(d dx, isum, y)
  *   The sums of two neighbouring groups of 16 share a lane, 16 bits each, and one instruction
  *   multiplies both with their scales (k46.h).  If 16 bits may be too few for a row of x, the
@@ -14,9 +14,9 @@
 #include "kern/avx512vnni/rows16.h"
 #include "kern/avx512vnni/rows4.h"
 
-/* rows of x of a call, and of a pass */
+/* most rows of x of a call; rows of x of a pass */
 enum { X_MOST = 16, PASS_LEAST = 4, PASS_MOST = 8 };
-/* a quarter of a block: its dwords of 16 rows, its pairs of groups */
+/* a quarter of a block: dwords of 16 rows, pairs of groups */
 enum { DWORDS = 16, PAIRS = 2, COUNT = 4 };
 
 /* A block of 16 rows: weights plus 32, S of pairs as words (of the second group, then of the first) */
@@ -37,7 +37,7 @@ INLINE struct rows16 rows16_plus(const struct rows16 *w, size_t n)
 	return r;
 }
 
-/* load_by16 from offset n on */
+/* Load 16 bytes of each row from offset n on, as load_by16. */
 INLINE void load_at(wi y[4], const struct rows16 *from, size_t n)
 {
 	const struct rows16 w = rows16_plus(from, n);
@@ -60,7 +60,7 @@ INLINE void scales_get(struct block16 *to, const struct rows16 *from)
 	to->d = f16_by16(from, 208);
 }
 
-/* bits of a where mask is set, else of b */
+/* Return the bits of a where mask is set, else of b. */
 INLINE wi bits_of(wi mask, wi a, wi b) { return _mm512_ternarylogic_epi32(mask, a, b, 0xca); }
 
 /* Unpack 64 weights of each row: quarter i of the block holds dwords 4 (i % 2) ... of the four groups of
@@ -107,7 +107,7 @@ INLINE int fits16_row(const struct kern_q8k *x)
 	return fits16(INFER_Q6_K, x->pairs.max32, x->pairs.max16);
 }
 
-/* isum of one row of x, whatever its values */
+/* Compute isum of one row of x with any values. */
 NOINLINE void isum_any(wi *isum, const struct block16 *h, const struct kern_q8k *x)
 {
 	*isum = wi_set(0);
@@ -120,7 +120,7 @@ NOINLINE void isum_any(wi *isum, const struct block16 *h, const struct kern_q8k 
 	}
 }
 
-/* the sums of a group; advances x by its bytes, and start by its start values */
+/* Compute the sums of a group.  Advances x past its bytes, and start past its start values. */
 INLINE void group_sums(wi *a, int tn, const wi *q, struct rows16 *x, struct rows16 *start)
 {
 	UNROLL
@@ -137,7 +137,7 @@ INLINE void group_sums(wi *a, int tn, const wi *q, struct rows16 *x, struct rows
 	}
 }
 
-/* isum += quarter i of the block */
+/* isum += the products of quarter i of the block. */
 INLINE void isum_quarter(wi *isum, int tn, const struct block16 *h, int i, struct rows16 *x,
                          struct rows16 *start)
 {
@@ -215,7 +215,7 @@ PASS(6)
 PASS(7)
 PASS(8)
 
-/* one block of 16 rows times m rows of x, in passes of about the same size */
+/* Multiply one block of 16 rows with m rows of x, in passes of about equal size. */
 static void block_add(struct pass *f, int m)
 {
 	static pass_fn *const pass[] = { pass_by4, pass_by5, pass_by6, pass_by7, pass_by8 };
@@ -230,7 +230,7 @@ static void block_add(struct pass *f, int m)
 	}
 }
 
-/* 16 streams of n / 16 rows, stride bytes apart: m <= X_MOST rows of x */
+/* Multiply 16 streams of n / 16 rows, stride bytes apart, with m <= X_MOST rows of x. */
 static void streams16(float *y, size_t ldy, const void *w, size_t row_bytes, size_t stride,
                       const struct kern_act *x, int x_row, int m, int n, int k)
 {
@@ -262,7 +262,7 @@ static void streams16(float *y, size_t ldy, const void *w, size_t row_bytes, siz
 	}
 }
 
-/* Rows left over are part of a group of the last 16 rows. */
+/* The last n % 16 rows are part of a group of the last 16 rows. */
 void KERN_FN(q6_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k)
 {

@@ -19,7 +19,7 @@ struct row_headers {
 	__m512i s[2][2];
 };
 
-/* the dwords of 4 of 8 rows, in every lane */
+/* Return the dwords of 4 of 8 rows, repeated in each 128-bit lane. */
 INLINE __m512i lanes_of(__m256i x, int four)
 {
 	__m512i w = _mm512_castsi256_si512(x);
@@ -44,7 +44,7 @@ INLINE void row_headers_k4(struct row_headers *a, const uint8_t *p, size_t strid
 		a->s[i / 2][i % 2] = _mm512_shuffle_epi8(lanes_of(s[i / 2], i % 2), pairs);
 }
 
-/* L - 32 of the four blocks of 32 of each half, one per lane */
+/* IQ4_XS: set the scales to L - 32 of the four 32 of each half, one per 128-bit lane. */
 INLINE void row_headers_x4(struct row_headers *a, const uint8_t *p, size_t stride)
 {
 	const __m512i by4 = _mm512_set_epi32(12, 12, 12, 12, 8, 8, 8, 8, 4, 4, 4, 4, 0, 0, 0, 0),
@@ -77,13 +77,13 @@ INLINE void row_headers_get(enum infer_type t, struct row_headers *a, const uint
 		row_headers_x4(a, p, stride);
 }
 
-/* transpose 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r */
+/* Transpose 64 bytes at p of 4 rows: lane l, dword r of y[j] is dword j of lane l of row r. */
 INLINE void transpose64(__m512i y[4], const uint8_t *p, size_t stride)
 {
 	__m512i r0 = wi_load(p), r1 = wi_load(p + stride), r2 = wi_load(p + 2 * stride),
 		r3 = wi_load(p + 3 * stride);
 
-	/* compilers would load r1 and r3 twice, and most loads touch two lines */
+	/* otherwise compilers load r1 and r3 twice, and most loads touch two cache lines */
 	__asm__("" : "+v"(r1), "+v"(r3));
 	__m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1),
 		c = _mm512_unpacklo_epi32(r2, r3), d = _mm512_unpackhi_epi32(r2, r3);
@@ -93,8 +93,8 @@ INLINE void transpose64(__m512i y[4], const uint8_t *p, size_t stride)
 	y[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/* Low and high codes. The high ones of Q4_K are 16 times too large; those of IQ4_XS are values plus
- * 128. */
+/* Set lo and hi to the low and the high codes.  Q4_K: hi is 16 times too large.  IQ4_XS: both are
+ * values plus 128. */
 INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
 {
 	const __m512i low = _mm512_set1_epi8(15);
@@ -110,7 +110,7 @@ INLINE void codes(enum infer_type t, __m512i *lo, __m512i *hi, __m512i v)
 	*hi = _mm512_shuffle_epi8(nl, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
 }
 
-/* x of half a block in the order of the low codes, and of the high ones */
+/* Load x of half a block, in the order of the low codes and of the high codes. */
 INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
 {
 	__m512i a = wi_load(x), b = wi_load(x + 64);
@@ -124,7 +124,7 @@ INLINE void x_get(enum infer_type t, __m512i *lo, __m512i *hi, const int8_t *x)
 		*hi = _mm512_shuffle_i64x2(a, b, 0xdd);
 	}
 }
-/* broadcast dword j of each lane */
+/* Broadcast dword j of each 128-bit lane. */
 INLINE __m512i broadcast_dword(__m512i x, int j)
 {
 	switch (j) {
@@ -139,7 +139,7 @@ INLINE __m512i broadcast_dword(__m512i x, int j)
 	}
 }
 
-/* start values of the sums of IQ4_XS: -128 times the sum of x, by lanes */
+/* IQ4_XS: return the start values of the sums, -128 times the sum of x, by lanes. */
 INLINE __m512i start_x4(const struct kern_q8k *x, int half)
 {
 	const __m512i at = half ? _mm512_set_epi32(7, 7, 7, 7, 5, 5, 5, 5, 6, 6, 6, 6, 4, 4, 4, 4)
@@ -150,7 +150,7 @@ INLINE __m512i start_x4(const struct kern_q8k *x, int half)
 	return _mm512_permutexvar_epi32(at, _mm512_castsi256_si512(s));
 }
 
-/* isum of 8 rows, from the lanes of two times 4 rows */
+/* Return isum of 8 rows from the sums of 4 + 4 rows. */
 INLINE __m256i lanes_sum(__m512i a, __m512i b)
 {
 	__m512i t = wi_add(_mm512_shuffle_i64x2(a, b, 0x44), _mm512_shuffle_i64x2(a, b, 0xee));
@@ -175,7 +175,7 @@ INLINE void half_block_get(enum infer_type t, struct half_block *h, const uint8_
 	}
 }
 
-/* isum[g] of 4 rows each += the products of half a block; s: its scales */
+/* isum[g] of 4 rows each += the products of half a block.  s: scales. */
 INLINE void isum_add_half(enum infer_type t, __m512i isum[2], const struct half_block *h,
                           const __m512i s[2], const struct kern_q8k *x, int half)
 {
@@ -268,8 +268,8 @@ INLINE void row_headers_k2(struct row_headers_k2 *a, const uint8_t *p, size_t st
 	}
 }
 
-/* isum[g] of 4 rows each, by lanes; v: their codes as of transpose64.  The fields of two bits are
- * multiplied where they lie, so that their sums are 1, 4, 16 and 64 times too large; 16 products of 3
+/* Compute isum[g] of 4 rows each, by lanes.  v: codes from transpose64.  The 2-bit fields are
+ * multiplied without shifting, so their sums are 1, 4, 16 and 64 times too large; 16 products of 3
  * and 127 fit 16 bits. */
 INLINE void isum_k2(__m512i isum[2], __m512i v[2][4], __m512i s[2][2], const struct kern_q8k *x)
 {

@@ -1,14 +1,14 @@
 /* kern/avx512vnni/mm_skinny.c - products of a skinny x with weights in blocks of 32, read in place.
  *
  *   x      struct kern_q8x16: 16 rows; 8 registers for each block, four neighbours of a row in a lane
- *   buffer a block of each weight row of a part, unpacked in L1 while the block before is multiplied;
+ *   buffer a block of each weight row of a part, unpacked in L1 while the previous block is multiplied;
  *          each of its words is broadcast to all lanes, or to all lanes of its row
- *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is added
- *   at the end
+ *   y = fma(d dx, sum q x, y), blocks ascending; with m: ymin = fma(m dx, sum x, ymin), added
+ *     at the end
  *   bytes per flop and limits: ref/mm_q32.c */
 #include "kern/avx512vnni/skinny.h"
 
-/* both chains of sums and the integer sums have to fit the registers */
+/* Return the sums of a part: both float sums and the integer sums must fit the registers. */
 INLINE int sums_of(enum infer_type t) { return q_minima(t) ? 8 : SUMS; }
 
 /* group g of a block of each weight row, as unsigned bytes */
@@ -53,7 +53,7 @@ INLINE wi skinny_start(enum infer_type t, wi neg_sum)
 	}
 }
 
-/* isum of one block; x[g]: 16 rows of x */
+/* Compute isum of one block.  x[g]: 16 rows of x. */
 INLINE void skinny_dots(enum infer_type t, int xn, wi *is, const struct unpacked *q,
                         const struct kern_q8x16 *const x[2])
 {
@@ -78,7 +78,7 @@ INLINE void skinny_dots(enum infer_type t, int xn, wi *is, const struct unpacked
 	}
 }
 
-/* a part of xn rows of x */
+/* Multiply a part of xn rows of x. */
 INLINE void skinny32(enum infer_type t, int xn, float *out, size_t out_step, const uint8_t *w,
                      size_t stride, const void *x, size_t x_step, int k)
 {
@@ -120,7 +120,7 @@ INLINE void skinny32(enum infer_type t, int xn, float *out, size_t out_step, con
 	skinny_store(xn, out, out_step, sum, sums);
 }
 
-/* missing rows of the 16 repeat the last */
+/* If fewer than 16 rows exist, the others repeat the last. */
 void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to)
 {
 	struct kern_q8x16 *out = act_transposed(x, row, k);

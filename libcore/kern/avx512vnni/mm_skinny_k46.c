@@ -3,14 +3,14 @@
  *
  *   x      struct kern_q8kx16: 16 rows; 64 registers for each block, four neighbours of a row in a
  *          lane
- *   buffer a block of each weight row of a part, unpacked in L1 while the block before is multiplied.
+ *   buffer a block of each weight row of a part, unpacked in L1 while the previous block is multiplied.
  *          If a sum of one of the rows of x may not fit 16 bits, each group has a lane and a product
  *          of 32 bits of its own
  *   y, bytes per flop, limits: ref/mm_q256.c */
 #include "kern/avx512vnni/skinny.h"
 #include "kern/avx512vnni/k46.h"
 
-/* the sums of a pair and of the block have to fit the registers */
+/* Return the sums of a part: those of a pair and of the block must fit the registers. */
 INLINE int sums_of(enum infer_type t)
 {
 	(void)t;
@@ -55,7 +55,7 @@ INLINE void unpack_headers(enum infer_type t, struct unpacked *to, int rn, const
 	for (int first = 0; first < rn; first += 8)
 		unpack_header(t, to, first, rn, w, stride);
 }
-/* Q6_K: pair j of a row, 32 weights */
+/* Q6_K: unpack pair j of a row, 32 weights. */
 INLINE __m256i unpack_k6_pair(const uint8_t *w, int j)
 {
 	const __m256i nibble = _mm256_set1_epi32(j / 2 % 2 * 4), two = _mm256_set1_epi32(j % 4 * 2);
@@ -65,7 +65,7 @@ INLINE __m256i unpack_k6_pair(const uint8_t *w, int j)
 
 	return _mm256_or_si256(l, _mm256_slli_epi32(h, 4));
 }
-/* unpack pair j of each row: 64 weights, or 32 of Q6_K */
+/* Unpack pair j of each row: 64 weights; Q6_K: 32. */
 INLINE void unpack_pair(enum infer_type t, int xn, struct unpacked *to, const uint8_t *w,
                         size_t stride, int j)
 {
@@ -97,13 +97,13 @@ struct next_block {
 	size_t stride;
 };
 
-/* start value of the sum of group j of a block */
+/* Return the start value of the sum of group j of a block. */
 INLINE wi group_start(enum infer_type t, int xn, const struct kern_q8kx16 *x, int j)
 {
 	return t == INFER_Q6_K ? lane_x(xn, x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
 }
 
-/* a += sums over group j of the weights */
+/* a += the products of group j of the weights. */
 INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct unpacked *q,
                        const struct kern_q8kx16 *const x[2], int j)
 {
@@ -128,7 +128,7 @@ INLINE void group_dots(enum infer_type t, int xn, wi *a, const struct unpacked *
 	}
 }
 
-/* isum of one block in which all sums fit 16 bits */
+/* Compute isum of one block in which all sums fit 16 bits. */
 INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct unpacked *q,
                        const struct kern_q8kx16 *const x[2], const struct next_block *f)
 {
@@ -156,7 +156,7 @@ INLINE void isum_pairs(enum infer_type t, int xn, wi *isum, const struct unpacke
 	}
 }
 
-/* the same for any block */
+/* Likewise for any block. */
 INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct unpacked *q,
                      const struct kern_q8kx16 *const x[2], const struct next_block *f)
 {
@@ -183,7 +183,7 @@ INLINE void isum_any(enum infer_type t, int xn, wi *isum, const struct unpacked 
 	}
 }
 
-/* the minima of the weight rows from r on, times the sums of x */
+/* Return the minima of the weight rows from r on, times the sums of x. */
 INLINE wi imin(int xn, const struct unpacked *q, int r, const struct kern_q8kx16 *x)
 {
 	wi sum = wi_set(0);
@@ -194,7 +194,7 @@ INLINE wi imin(int xn, const struct unpacked *q, int r, const struct kern_q8kx16
 	return sum;
 }
 
-/* a part of xn rows of x */
+/* Multiply a part of xn rows of x. */
 INLINE void skinny46(enum infer_type t, int xn, float *out, size_t out_step, const uint8_t *w,
                      size_t stride, const void *x, size_t x_step, int k)
 {
@@ -251,7 +251,7 @@ INLINE void store_lines(void *to, const __m256i v[8])
 	for (int i = 0; i < 8; i++)
 		_mm256_store_si256((__m256i *)to + 2 * i, v[i]);
 }
-/* the sums of 16 as two bf16 in a dword: a multiple of 64, and a remainder of 0 to 63 */
+/* Return the sums of 16 as two bf16 in a dword: a multiple of 64, and a remainder of 0 to 63. */
 INLINE __m256i sums_bf16(__m128i sums)
 {
 	const __m256i low = _mm256_set1_epi32(63), up = _mm256_set1_epi32((int32_t)0xffff0000);
@@ -302,7 +302,7 @@ INLINE void transpose_rows8(struct kern_q8kx16 *out, int first, const struct ker
 		out->max16 = p->max16 > out->max16 ? p->max16 : out->max16;
 	}
 }
-/* missing rows of the 16 repeat the last */
+/* If fewer than 16 rows exist, the others repeat the last. */
 void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to)
 {
 	for (int b = from / 256; b < to / 256; b++) {

@@ -1,11 +1,11 @@
-/* kern/avx512vnni/points.h - points of codebooks and their signs; and the sums of a panel of them with an
- * unsigned x.  group: how many times 4 weights are summed before they are scaled. */
+/* kern/avx512vnni/points.h - points of codebooks, their signs, and sums of products of a panel with
+ * unsigned x.  group: how many sums of 4 weights are added before scaling. */
 #ifndef KERN_AVX512VNNI_POINTS_H
 #define KERN_AVX512VNNI_POINTS_H
 #include "kern/avx512vnni/int.h"
 
 INLINE long long point(const uint64_t *grid, int at) { return (long long)grid[at]; }
-/* four points of 8 bytes, or eight of 4 */
+/* Load four points of 8 bytes; points4: eight points of 4 bytes. */
 INLINE __m256i points8(const uint64_t *grid, const int at[4])
 {
 	__m256i u = _mm256_castsi128_si256(_mm_cvtsi64_si128(point(grid, at[0])));
@@ -30,7 +30,7 @@ INLINE __m256i points4(const uint32_t *grid, const int at[8])
 	EIGHT(X, 0), EIGHT(X, 8), EIGHT(X, 16), EIGHT(X, 24), EIGHT(X, 32), EIGHT(X, 40), \
 		EIGHT(X, 48), EIGHT(X, 56)
 
-/* bit i is set if weight i of 32 is negative */
+/* signs of 32 weights: bit i is set if weight i is negative */
 typedef __mmask32 sign32;
 INLINE sign32 sign_load(const uint8_t *p) { return num_u32(p); }
 INLINE __m256i sign_apply(__m256i x, sign32 s)
@@ -38,7 +38,7 @@ INLINE __m256i sign_apply(__m256i x, sign32 s)
 	return _mm256_mask_sub_epi8(x, s, _mm256_setzero_si256(), x);
 }
 
-/* the horizontal sums of 8 registers */
+/* Return the horizontal sums of 8 registers. */
 INLINE __m256i hsum8w(const __m512i a[8])
 {
 	__m512i s[4], t[2];
@@ -51,7 +51,7 @@ INLINE __m256i hsum8w(const __m512i a[8])
 	for (int i = 0; i < 2; i++)
 		t[i] = wi_add(_mm512_unpacklo_epi64(s[2 * i], s[2 * i + 1]),
 		              _mm512_unpackhi_epi64(s[2 * i], s[2 * i + 1]));
-	/* four lanes of rows 0-3, four of 4-7 */
+	/* four lanes of rows 0-3, then four of rows 4-7 */
 	t[0] = wi_add(_mm512_shuffle_i64x2(t[0], t[1], 0x44),
 	              _mm512_shuffle_i64x2(t[0], t[1], 0xee));
 	t[0] = wi_add(t[0], _mm512_shuffle_i64x2(t[0], t[0], 0xb1));

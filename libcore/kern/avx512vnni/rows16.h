@@ -35,7 +35,7 @@ INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
 	}
 }
 
-/* 16 bytes of each row: dword j of all of them to y[j] */
+/* Load 16 bytes of each row: dword j of all rows to y[j]. */
 INLINE void load_by16(wi y[4], const struct rows16 *w, int at)
 {
 	wi v[4];
@@ -58,7 +58,8 @@ INLINE void load_by16(wi y[4], const struct rows16 *w, int at)
 	y[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/* acc + sums of 4 products; x: a dword in memory.  Assembly, because compilers would load it first */
+/* Return acc + sums of 4 products.  x: a dword in memory.  In assembly, because compilers would
+ * load x first. */
 INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
 {
 	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(u), "m"(*(const uint8_t(*)[4])x));
@@ -67,7 +68,7 @@ INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
 
 INLINE wf f16_words(wi x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)); }
 
-/* the f16 at byte `at` of each row */
+/* Load the f16 at byte `at` of each row. */
 INLINE wf f16_by16(const struct rows16 *w, int at)
 {
 	uint16_t h[16];
@@ -78,7 +79,7 @@ INLINE wf f16_by16(const struct rows16 *w, int at)
 	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)h));
 }
 
-/* prefetch distance of each of 16 streams */
+/* prefetch distance in each of 16 streams */
 enum { AHEAD16 = KERN_AHEAD };
 /* prefetch four of the rows: all sixteen at once would fill the queue of misses, and delay loads */
 INLINE void prefetch4(const struct rows16 *w, int i, int at)
@@ -91,7 +92,7 @@ INLINE void prefetch4(const struct rows16 *w, int i, int at)
 	__builtin_prefetch(p + w->s3, 0, 3);
 }
 
-/* y of one row of x */
+/* Store y of one row of x. */
 INLINE void put16(float *y, wf v, size_t y_step)
 {
 	float t[16];
@@ -101,7 +102,7 @@ INLINE void put16(float *y, wf v, size_t y_step)
 		y[(size_t)r * y_step] = t[r];
 }
 
-/* defines NAME_byBY, a rows_part: the file's part16 for BY rows of x */
+/* Define <name>_by<by>, a rows_part: the file's part16 for `by` rows of x. */
 #define PART16(name, by) \
 	NOINLINE void name##_by##by(float *y, size_t ldy, const struct row_group *s, \
 	                            const struct kern_act *x, int x_row, int k) \

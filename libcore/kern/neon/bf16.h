@@ -1,5 +1,5 @@
-/* kern/neon/bf16.h - words of tmpl/mm_bf16.h.  The processor's mode for subnormal numbers tests
- * results before it rounds them, unlike x86, so results are checked instead. */
+/* kern/neon/bf16.h - vector operations of tmpl/mm_bf16.h.  The processor's mode for subnormal
+ * numbers tests results before rounding, unlike x86, so it is not used: results are checked. */
 #ifndef KERN_NEON_BF16_H
 #define KERN_NEON_BF16_H
 #include "kern/neon/simd.h"
@@ -50,7 +50,7 @@ static inline int32x4_t round_b(float32x4_t x)
 	uint32x4_t low = vcltq_u32(vandq_u32(r, abs), vdupq_n_u32(0x00800000));
 	return vreinterpretq_s32_u32(vbicq_u32(r, vandq_u32(low, abs)));
 }
-/* The bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
+/* Return the bits of x rounded to bf16, ties to even; subnormal numbers become zeros. */
 static inline vi v_round_b(vf x)
 {
 	return (vi){ round_b(x.a), round_b(x.b), round_b(x.c), round_b(x.d) };
@@ -60,7 +60,7 @@ static inline int32x4_t pack_b(int32x4_t x, int32x4_t y)
 	return vreinterpretq_s32_u16(
 		vuzp2q_u16(vreinterpretq_u16_s32(x), vreinterpretq_u16_s32(y)));
 }
-/* the high halves of a and b, in their order */
+/* Return the high halves of the lanes of a, then of b. */
 static inline vi vi_pack_b(vi a, vi b)
 {
 	return (vi){ pack_b(a.a, a.b), pack_b(a.c, a.d), pack_b(b.a, b.b), pack_b(b.c, b.d) };
@@ -76,7 +76,7 @@ static inline int32x4_t pairs_2(int32x4_t x, int32x4_t y)
 	return vreinterpretq_s32_s64(
 		vtrn2q_s64(vreinterpretq_s64_s32(x), vreinterpretq_s64_s32(y)));
 }
-/* exchange lane i of w[j] and lane j of w[i] */
+/* Transpose: exchange lane i of w[j] and lane j of w[i]. */
 static inline void turn_4(int32x4_t *w)
 {
 	int32x4_t a = vtrn1q_s32(w[0], w[1]), b = vtrn2q_s32(w[0], w[1]),

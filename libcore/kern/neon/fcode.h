@@ -1,4 +1,4 @@
-/* kern/neon/fcode.h - the words of ref/fcode.h. */
+/* kern/neon/fcode.h - the operations of ref/fcode.h. */
 #ifndef KERN_NEON_FCODE_H
 #define KERN_NEON_FCODE_H
 #include "kern/neon/simd.h"
@@ -20,7 +20,7 @@ INLINE vf v_e4m3(vf d, struct v_e4m3 c, int j)
 	d = v_mul(d, v_set(256));
 	return v_mul((vf){ f16_lo(x), f16_hi(x), f16_lo(y), f16_hi(y) }, d);
 }
-/* each byte of a float is looked up alone */
+/* each byte of a float is looked up separately */
 INLINE vf v_nf4(vf d, const uint8_t *qs, int j)
 {
 	const uint8x16x4_t table = vld4q_u8((const uint8_t *)nf4_table);

@@ -159,7 +159,7 @@ static inline vf v_keep(int n, vf x, vf y)
 		     vbslq_f32(vcltq_s32(vld1q_s32(lanes + 12), m), x.d, y.d) };
 }
 
-/* lanes i, i + 4, i + 8, i + 12 as kern_sum16 folds them */
+/* Add lanes i, i + 4, i + 8, i + 12 in the order of kern_sum16. */
 static inline float32x4_t fold(vf x) { return vaddq_f32(vaddq_f32(x.a, x.c), vaddq_f32(x.b, x.d)); }
 static inline float v_sum(vf x)
 {

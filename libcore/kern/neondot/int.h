@@ -7,8 +7,8 @@
 
 enum { TILE_T = 4 };
 
-/* acc + 16 products, distributed over the lanes in any way */
+/* Return acc + 16 products, each in any lane. */
 INLINE int32x4_t dot16(int32x4_t acc, int8x16_t w, int8x16_t x) { return vdotq_s32(acc, w, x); }
-/* acc + sums of 4 products of each 4 bytes of w and those of one lane of x */
+/* Return acc + sums of 4 products: each 4 bytes of w with the 4 bytes of one lane of x. */
 #define dot_lane(acc, w, x, lane) vdotq_laneq_s32(acc, w, x, lane)
 #endif
