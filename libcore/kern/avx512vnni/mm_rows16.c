@@ -16,7 +16,7 @@
 /* most rows of x in a part */
 enum { X_MOST = 8 };
 
-/* The header of a block: S, even scales are multiplied by 16, because odd codes are 16 times too
+/* The header of a block.  S: even scales are multiplied by 16, because odd codes are 16 times too
  * large.  M: words in the order of kern_q8k.s32. */
 struct block16 {
 	wi s[8], m[4];

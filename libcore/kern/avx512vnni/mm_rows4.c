@@ -44,7 +44,7 @@ INLINE void row_headers_k4(struct row_headers *a, const uint8_t *p, size_t strid
 		a->s[i / 2][i % 2] = _mm512_shuffle_epi8(lanes_of(s[i / 2], i % 2), pairs);
 }
 
-/* IQ4_XS: set the scales to L - 32 of the four 32 of each half, one per 128-bit lane. */
+/* IQ4_XS: set the scales to L - 32 of the four groups of 32 in each half, one per 128-bit lane. */
 INLINE void row_headers_x4(struct row_headers *a, const uint8_t *p, size_t stride)
 {
 	const __m512i by4 = _mm512_set_epi32(12, 12, 12, 12, 8, 8, 8, 8, 4, 4, 4, 4, 0, 0, 0, 0),

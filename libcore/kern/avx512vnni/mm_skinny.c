@@ -8,7 +8,7 @@
  *   bytes per flop and limits: ref/mm_q32.c */
 #include "kern/avx512vnni/skinny.h"
 
-/* Return the sums of a part: both float sums and the integer sums must fit the registers. */
+/* Return the registers of sums of a part: both float sums and the integer sums must fit. */
 INLINE int sums_of(enum infer_type t) { return q_minima(t) ? 8 : SUMS; }
 
 /* group g of a block of each weight row, as unsigned bytes */

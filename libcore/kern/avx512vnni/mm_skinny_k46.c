@@ -10,7 +10,7 @@
 #include "kern/avx512vnni/skinny.h"
 #include "kern/avx512vnni/k46.h"
 
-/* Return the sums of a part: those of a pair and of the block must fit the registers. */
+/* Return the registers of sums of a part: those of a pair and of the block must fit. */
 INLINE int sums_of(enum infer_type t)
 {
 	(void)t;

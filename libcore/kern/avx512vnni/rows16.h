@@ -1,6 +1,5 @@
-/* kern/avx512vnni/rows16.h - sixteen weight rows to a register, one to a lane, read in place: 16 bytes
- * of each are loaded into lanes of 128 bits and transposed there, so that a dword holds 4 neighbours of
- * its row. */
+/* kern/avx512vnni/rows16.h - 16 weight rows to a register, one to a lane, read in place: 16 bytes
+ * of each row are loaded and transposed, so that a dword has 4 neighbours of its row. */
 #ifndef KERN_AVX512VNNI_ROWS16_H
 #define KERN_AVX512VNNI_ROWS16_H
 #include "kern/avx512vnni/int.h"
@@ -24,8 +23,8 @@ INLINE const uint8_t *row16(const struct rows16 *l, int r)
 {
 	return l->p[r / 4] + (r % 4 == 3 ? l->s3 : (size_t)(r % 4) * l->s);
 }
-/* advance n bytes in each of the first `rows` rows; hidden again, because compilers would store the sums
- * of strides and offsets */
+/* Advance n bytes in each of the first `rows` rows.  The result is hidden too, or compilers would
+ * store sums of strides and offsets. */
 INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
 {
 	UNROLL
@@ -81,7 +80,7 @@ INLINE wf f16_by16(const struct rows16 *w, int at)
 
 /* prefetch distance in each of 16 streams */
 enum { AHEAD16 = KERN_AHEAD };
-/* prefetch four of the rows: all sixteen at once would fill the queue of misses, and delay loads */
+/* Prefetch four of the rows: all sixteen at once would fill the queue of misses and delay loads. */
 INLINE void prefetch4(const struct rows16 *w, int i, int at)
 {
 	const uint8_t *p = w->p[i] + at;
@@ -110,8 +109,8 @@ INLINE void put16(float *y, wf v, size_t y_step)
 		part16(by, y, ldy, s, x, x_row, k); \
 	}
 
-/* part[i] multiplies i + 1 rows of x.  Sixteen streams of n / 16 rows; the rows left over are part of a
- * group of the last 16 rows. */
+/* part[i] multiplies i + 1 rows of x.  Sixteen streams of n / 16 rows; the last n % 16 rows are
+ * part of a group of the last 16 rows. */
 INLINE void rows16_run(rows_part *const *part, int most, float *y, size_t ldy, const void *w,
                        size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
 {

@@ -1,10 +1,10 @@
-/* kern/avx512vnni/rows4.h - loops of mm_rows4.c, mm_q256.c and mm_q32.c that the loops of 16 rows
- * per register fall back to. */
+/* kern/avx512vnni/rows4.h - kernels of mm_rows4.c, mm_q256.c and mm_q32.c, to which the kernels of
+ * 16 rows per register fall back. */
 #ifndef KERN_AVX512VNNI_ROWS4_H
 #define KERN_AVX512VNNI_ROWS4_H
 #include "kern/avx512vnni/int.h"
 
-/* as kern_mm.rows, for any m and n */
+/* like kern_mm.rows, for any m and n */
 void KERN_FN(q4_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
 void KERN_FN(q2_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,

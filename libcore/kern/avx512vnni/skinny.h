@@ -1,34 +1,33 @@
-/* kern/avx512vnni/skinny.h - shared by products with a skinny x: lanes are rows of x, so a word of
- * neighbouring weights is broadcast to all of them, and nothing is packed.  This file defines how a
- * matrix and rows of x are split into parts, and the lanes of a part.
+/* kern/avx512vnni/skinny.h - code that products with a skinny x (few rows) share: how a matrix and
+ * the rows of x are divided into parts, and the lanes of a part.  Lanes are rows of x; a dword of
+ * neighbouring weights is broadcast to all lanes, and nothing is packed.
  *
- * A part takes 8, 16 or 32 rows of x.
+ * A part has 8, 16 or 32 rows of x:
  *   8    lane 2 t + r: row t of x and row r of two neighbouring rows of weights
  *   16   lane t: row t of x
- *   32   the same in two registers, which share the words of weights
- * In each case the sums of a block take about SUMS registers: enough independent chains to hide the
- * latency of a product. */
+ *   32   lane t of register i: row 16 i + t of x; both registers use the same dwords of weights
+ * About SUMS registers of sums are enough independent chains to hide the latency of a product. */
 #ifndef KERN_AVX512VNNI_SKINNY_H
 #define KERN_AVX512VNNI_SKINNY_H
 #include "kern/avx512vnni/int.h"
 
-/* weight rows stored together; rows of x in a register, and in a part; registers of sums */
+/* weight rows stored together; rows of x of a register, and of a part; registers of sums */
 enum { BAND = SKINNY_BAND, WIDE = 16, X_MAX = 2 * WIDE, SUMS = 12, STREAMS = 2 * SUMS };
 
-/* weight rows of a register of sums; registers of x */
+/* w_rows_of_reg: weight rows of a register of sums; x_regs: registers of x */
 INLINE int w_rows_of_reg(int xn) { return xn == 8 ? 2 : 1; }
 INLINE int x_regs(int xn) { return xn == X_MAX ? 2 : 1; }
-/* weight rows of a part with this number of registers of sums */
+/* Return the weight rows of a part with `sums` registers of sums. */
 INLINE int w_rows_of_part(int sums, int xn) { return sums * w_rows_of_reg(xn) / x_regs(xn); }
 
-/* broadcast the word of a weight row at p to all lanes; xn 8: the word of the next row, 4 bytes on,
- * to the odd lanes */
+/* Broadcast the dword of a weight row at p to all lanes; xn 8: to the even lanes, and the dword of
+ * the next row, at p + 4, to the odd lanes. */
 INLINE wi lane_word(int xn, const void *p)
 {
 	return xn == 8 ? _mm512_set1_epi64((long long)num_u64(p)) : wi_set((int32_t)num_u32(p));
 }
 INLINE wf lane_scale(int xn, const float *p) { return _mm512_castsi512_ps(lane_word(xn, p)); }
-/* a line of the transposed copy of x; xn 8: each of its first eight words twice */
+/* Load a line of the transposed copy of x.  xn 8: each of the first eight dwords twice. */
 INLINE wi lane_x(int xn, const void *p)
 {
 	const wi twice8 = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
@@ -37,7 +36,7 @@ INLINE wi lane_x(int xn, const void *p)
 }
 INLINE wf lane_dx(int xn, const float *p) { return _mm512_castsi512_ps(lane_x(xn, p)); }
 
-/* assembly: gcc 12 copies every sum twice in each iteration over intrinsics */
+/* In assembly: with the intrinsic, gcc 12 copies every sum twice in each iteration. */
 INLINE wi lane_dot(wi acc, wi u, wi x)
 {
 	__asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(u), "v"(x));
@@ -50,7 +49,7 @@ INLINE wi lane_mac(wi acc, wi a, wi b)
 }
 
 /* Store 32 unpacked bytes of each of two neighbouring weight rows, at offset `at` of a buffer of
- * `line` bytes per row: row after row; xn 8: interleaved by words, in the order of word_at */
+ * `line` bytes per row: row after row; xn 8: interleaved by dwords, in the order of word_at. */
 INLINE void words_put(int xn, uint8_t *to, int line, int at, const __m256i v[2])
 {
 	if (xn == 8) {
@@ -63,7 +62,7 @@ INLINE void words_put(int xn, uint8_t *to, int line, int at, const __m256i v[2])
 	_mm256_store_si256((__m256i *)(void *)(to + at), v[0]);
 	_mm256_store_si256((__m256i *)(void *)(to + line + at), v[1]);
 }
-/* the address of word i of the weight rows of register r in such a buffer */
+/* Return the address of dword i of the weight rows of register r in a buffer of words_put. */
 INLINE const uint8_t *word_at(int xn, const uint8_t *buf, int line, int r, int i)
 {
 	const int low = i % 8, half = low % 4 / 2;
@@ -73,7 +72,7 @@ INLINE const uint8_t *word_at(int xn, const uint8_t *buf, int line, int r, int i
 	return buf + 2 * r * line + i / 8 * 64 + half * 32 + (low / 4 * 2 + low % 2) * 8;
 }
 
-/* prefetch bytes [at, at + n) of rn streams of weights */
+/* Prefetch bytes [at, at + n) of rn streams of weights. */
 INLINE void skinny_prefetch(const uint8_t *w, size_t stride, int rn, int at, int n)
 {
 	for (int i = (at + 63) & ~63; i < at + n; i += 64) {
@@ -83,8 +82,8 @@ INLINE void skinny_prefetch(const uint8_t *w, size_t stride, int rn, int at, int
 	}
 }
 
-/* store the sums of a part as lines of rows of x; the lines of consecutive weight rows are out_step
- * lines apart */
+/* Store the sums of a part, a line of X_MAX rows of x for each weight row.  Lines of consecutive
+ * weight rows are out_step lines apart. */
 INLINE void skinny_store(int xn, float *out, size_t out_step, const wf *sum, int sums)
 {
 	const wi order = _mm512_set_epi32(15, 13, 11, 9, 7, 5, 3, 1, 14, 12, 10, 8, 6, 4, 2, 0);
@@ -105,7 +104,7 @@ INLINE void skinny_store(int xn, float *out, size_t out_step, const wf *sum, int
 	}
 }
 
-/* transpose these lines of n weight rows to m rows of y */
+/* Transpose the lines of n weight rows to m rows of y. */
 static void skinny_put(float *y, size_t ldy, const float *out, int m, int n)
 {
 	for (int t = 0; t < m; t += WIDE)
@@ -122,20 +121,20 @@ static void skinny_put(float *y, size_t ldy, const float *out, int m, int n)
 		}
 }
 
-/* Results f32 [X_MAX] of each weight row, out_step such lines apart; weights stride bytes apart. x:
- * the transposed copy of 16 rows; the next 16 are x_step bytes further. */
+/* Multiply a part.  out: lines f32 [X_MAX], one for each weight row, out_step lines apart; weight
+ * rows are stride bytes apart.  x: transposed copy of 16 rows, the next at x + x_step. */
 typedef void skinny_part(float *out, size_t out_step, const uint8_t *w, size_t stride,
                          const void *x, size_t x_step, int k);
 typedef void mm_rows_fn(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k);
-/* for a type: parts of 8, 16, 32 rows of x; its registers of sums; the loop for the rest */
+/* kernels of a type: parts of 8, 16, 32 rows of x; registers of sums; kernel of remaining rows */
 struct skinny {
 	skinny_part *part[3];
 	int sums;
 	mm_rows_fn *rows;
 };
 
-/* Multiply n >= rn weight rows as rn streams; a last part may repeat rows. */
+/* Multiply n >= rn weight rows as rn streams; the last part may repeat rows. */
 static void skinny_band(skinny_part *part, int rn, float *out, const uint8_t *w, size_t row_bytes,
                         const void *x, size_t x_step, int n, int k)
 {
@@ -149,8 +148,8 @@ static void skinny_band(skinny_part *part, int rn, float *out, const uint8_t *w,
 		     x_step, k);
 }
 
-/* Multiply 32, 16 and 8 rows of x at a time: unused lanes cost little.  One or two rows more, and
- * too few weight rows for a part, are multiplied by `rows`: the weights are in the cache. */
+/* Multiply 32, 16 and 8 rows of x at a time: unused lanes cost little.  One or two remaining rows,
+ * and bands of fewer weight rows than a part, are multiplied by `rows`: weights are in the cache. */
 static void skinny_run(const struct skinny *f, float *y, size_t ldy, const uint8_t *w,
                        size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
 {
@@ -178,7 +177,7 @@ static void skinny_run(const struct skinny *f, float *y, size_t ldy, const uint8
 	}
 }
 
-/* sums_of(type): the registers of sums of `loop` */
+/* Define the skinny kernel of a type.  loop: computes a part with sums_of(type) registers of sums */
 #define SKINNY_BY(loop, TYPE, name, xn) \
 	NOINLINE void name##_skinny##xn(float *out, size_t out_step, const uint8_t *w, \
 	                                size_t stride, const void *x, size_t x_step, int k) \
