@@ -151,8 +151,7 @@ GPU_FN float attn_exp(float x)
 	p = fmaf(p, r, 1.0f);
 	return p * gpu_float(gpu_bits(t) << 23);
 }
-/* exp(from - to): the factor that converts sums relative to maximum `from` to maximum `to`; both
- * may be -inf */
+/* exp(from - to): converts sums from maximum `from` to maximum `to`; both may be -inf */
 GPU_FN float attn_shrink(float from, float to) { return from == to ? 1.0f : attn_exp(from - to); }
 GPU_FN float attn_weight(float s, float m) { return s == ATTN_NONE ? 0.0f : attn_exp(s - m); }
 GPU_FN float attn_cap(float s, float cap) { return cap != 0 ? cap * gpu_tanh(s / cap) : s; }

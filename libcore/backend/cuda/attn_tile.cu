@@ -31,8 +31,7 @@ struct tile_shared {
 	attn_span see[ATTN_M];
 	float factor[ATTN_M];
 };
-/* The merged o of a thread, NB * 16 sums: in registers, or in shared memory if registers do not
- * suffice. */
+/* The merged o of a thread, NB * 16 sums: in registers if they suffice, else in shared memory. */
 template <int NB> struct tile_joined {
 	float v[NB * 16];
 };

@@ -34,8 +34,7 @@ GPU_FN int chain_thread(void)
 #endif
 }
 
-/* Prefetch n floats of a weight; call it before gpu_wait.  One block; a thread for each 128
- * bytes. */
+/* Prefetch n floats of a weight before gpu_wait.  One block; each thread prefetches 128 bytes. */
 GPU_FN void chain_prefetch(const void *w, int n)
 {
 #ifdef __CUDA_ARCH__

@@ -427,8 +427,7 @@ static int pack_vectors(const struct backend_plan *p)
 	return rc;
 }
 
-/* Upload the constants of the plan: zeros that pad activations, RoPE frequencies, tiles of
- * vectors. */
+/* Upload the constants of the plan: padding of activations, RoPE frequencies, vectors. */
 static int upload_constants(const struct backend_plan *p, infer_error *err)
 {
 	cudaStream_t s = p->b->stream;

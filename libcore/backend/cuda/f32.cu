@@ -175,8 +175,7 @@ GPU_FN struct copies find_copies(const gpu_mm &m, const struct mm_matrix &w,
 	c.left = col < p.cols ? m.k - k : 0;
 	return c;
 }
-/* Start the copy of stage i, counted over all blocks of k.  Unaligned rows of x are copied
- * synchronously. */
+/* Start the copy of stage i of all blocks.  Unaligned rows of x are copied synchronously. */
 GPU_FN void copy_stage(unsigned char *stage, const struct copies *c, int i, bool aligned)
 {
 	int at = (int)threadIdx.x % (THREADS / STAGE_STEPS);

@@ -174,8 +174,7 @@ GPU_FN void kv_put_unit(unsigned char *at, int type, int v, int pos, int b, int 
 			scales[b * GPU_PAGE + pos] = d;
 	}
 }
-/* Store x [dim] (poison: NaN) as position pos of K or V of one head.  All lanes of a warp call
- * it. */
+/* Store x [dim] (poison: NaN) as position pos of K or V of a head.  A whole warp calls it. */
 GPU_FN void kv_put(unsigned char *at, int type, int v, int pos, const float *x, int dim, int poison)
 {
 	int lane = (int)(threadIdx.x % KV_WARP), units = (dim + KV_DIMS - 1) / KV_DIMS;

@@ -128,8 +128,7 @@ static int send_stage(struct upload *u, size_t bytes, unsigned char **at, infer_
 	return INFER_OK;
 }
 
-/* Copy bytes to the next pinned buffer and start its transfer.  Sets *at to their address on the
- * device. */
+/* Copy bytes to the next pinned buffer and start its transfer to the device, at *at. */
 static int send_bytes(struct upload *u, const void *from, size_t bytes, unsigned char **at,
                       infer_error *err)
 {
@@ -163,8 +162,7 @@ static void recode_part(void *user, int64_t i, int worker)
 			atomic_store_explicit(&r->inexact, 1, memory_order_relaxed);
 }
 
-/* Recode n rows of w to the next pinned buffer and start its transfer.  Sets *at as send_bytes
- * does. */
+/* Recode n rows of w to the next pinned buffer and start its transfer to the device, at *at. */
 static int send_recoded(struct upload *u, const struct weight *w, const unsigned char *from,
                         int64_t n, unsigned char **at, infer_error *err)
 {

@@ -181,8 +181,7 @@ template <int NT, int TERMS, int KS> GPU_FN float2 *mid_t(const mid_state &v, in
 
 	return (float2 *)(v.shared + Z::AT_T + (k * Z::GROUPS + v.group) * Z::TILE_T) + v.lane;
 }
-/* Finish the warp's tile of a round: store its sums in t, or with KS 1 add them to y, which is kept
- * in t. */
+/* Finish the warp's tile of a round: store its sums in t, or with KS 1 add them to y in t. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_finish(const W::acc *a, const mid_state &v, int round)
 {

@@ -59,8 +59,7 @@ template <int M> GPU_FN void mm_find_tile(struct mm_part *p, const gpu_mm &m, in
 	}
 	p->row = tile * M;
 }
-/* Set the expert and the columns of slot number `slot`.  All THREADS threads of the block call
- * it. */
+/* Set the expert and the columns of slot number `slot`.  All threads of the block call it. */
 template <int N, int THREADS> GPU_FN void mm_find_slot(struct mm_part *p, const gpu_mm &m, int slot)
 {
 	SHARED(int32_t, found, [3]);
@@ -137,8 +136,7 @@ GPU_FN struct mm_matrix mm_open(const gpu_mm &m, int job, int expert)
 	x.cap = j.cap;
 	return x;
 }
-/* Store the result of weight row `row` in row `col` of y, unless `row` is past the last weight
- * row. */
+/* Store the result of weight row `row` in row `col` of y, unless `row` is past the end. */
 GPU_FN void mm_store(const struct mm_matrix &x, int row, int col, float sum)
 {
 	float y;

@@ -89,8 +89,7 @@ GPU_FN void moe_group_expert(const struct gpu_moe *m, int rows, int e, int *belo
 	}
 }
 
-/* List the experts that have pairs, ascending.  has [GPU_EXPERTS], count [MOE_WARPS]: shared
- * memory. */
+/* List experts with pairs, ascending.  has [GPU_EXPERTS], count [MOE_WARPS]: shared memory. */
 GPU_FN void moe_list_active(const struct gpu_moe *m, int rows, int *has, int *count)
 {
 	int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, base = 0;

@@ -50,8 +50,7 @@ template <class W, int NT> GPU_FN constexpr int mv_width(void)
 {
 	return NT <= MV_WIDE ? NT : (int)W::SLICE < (int)TILE_LOAD ? MV_WIDE / 2 : MV_WIDE;
 }
-/* Return how many slices are loaded at once: two if they are large and the head is in registers
- * too. */
+/* Return how many slices are loaded at once: two if they are large and registers hold the head. */
 template <class W, int NT> GPU_FN constexpr int mv_slices(void)
 {
 	return NT > MV_WIDE                                                 ? W::SLICES

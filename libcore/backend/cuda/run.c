@@ -315,8 +315,8 @@ static int capture_graph(struct backend_plan *p, cudaGraphExec_t *exec)
 	return rc;
 }
 
-/* Launch the CUDA graph for p->counts.  If there is none, capture it; if the table is full, replace
- * the oldest. */
+/* Launch the CUDA graph for p->counts.  If there is none, capture it, replacing the oldest if
+ * needed. */
 static int replay_graph(struct backend_plan *p)
 {
 	const struct cuda_counts *n = &p->counts;

@@ -211,8 +211,7 @@ GPU_FN float delta_row(struct delta_lane<GROUPS> *l, const struct delta_rows<GRO
 	return delta_join(o);
 }
 
-/* Compute rows [from, from + rows) of the run.  y: the lane's column in the run's first row of
- * y. */
+/* Compute rows [from, from + rows) of the run.  y: the lane's column of the first row. */
 template <int GROUPS>
 GPU_FN void delta_compute(struct delta_lane<GROUPS> *l, const struct delta_rows<GROUPS> *x,
                           const struct gpu_delta &d, const struct state_run *run, float *y,

@@ -35,8 +35,7 @@ GPU_FN struct state_run state_open(const struct gpu_rows *rows, int layer, int r
 	return s;
 }
 
-/* Return the address of float `at` of the layer's state in page `page` of the run; NULL:
- * released. */
+/* Return the address of float `at` of the state in page `page` of the run; NULL: released. */
 GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 {
 	uint32_t p = s->pages[page];
@@ -45,8 +44,7 @@ GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 	                                    : (float *)(void *)(s->base + p * s->page_bytes) + at;
 }
 
-/* Return the address of float `at` of the state before the run; NULL: the run begins at position
- * 0. */
+/* Return the address of float `at` of the state before the run; NULL: pos is 0. */
 GPU_FN const float *state_before(const struct state_run *s, size_t at)
 {
 	return s->pos ? state_in(s, (s->pos - 1) / GPU_PAGE, at) : NULL;

@@ -153,8 +153,7 @@ __global__ void __launch_bounds__(TOP_THREADS, 4)
 	}
 }
 
-/* Return the lse of a row.  One warp calls it.  If all logits of a piece are NaN, its m and l are
- * NaN. */
+/* Return the lse of a row.  One warp calls it.  A piece of NaN only has m and l NaN. */
 GPU_FN float top_lse(struct top_part p, int pieces)
 {
 	float most = gpu_float(TOP_MINUS_INF), sum = 0;

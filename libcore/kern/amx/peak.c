@@ -1,5 +1,4 @@
-/* kern/amx/peak.c - measure the peak rate of tile products, with full tiles and four tiles of
- * sums. */
+/* kern/amx/peak.c - measure the peak rate of tile products: full tiles, four tiles of sums. */
 #include "kern/amx/int.h"
 
 void KERN_FN(peak_tile)(double *ops, int bf16, int reps)

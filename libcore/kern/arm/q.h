@@ -109,8 +109,7 @@ INLINE float32x4_t scales16(const uint8_t *p, size_t stride, int i)
 
 	return vld1q_f32(d);
 }
-/* Return float i of group g of a block.  Floats: d, and m if there are minima; or the scales of
- * both halves. */
+/* Return float i of group g of a block.  They are d and, with minima, m; or two scales. */
 INLINE float field_at(enum infer_type t, const uint8_t *p, int g, int i)
 {
 	if (q_halves(t))

@@ -1,5 +1,4 @@
-/* kern/arm/quant.h - quantise activations to 8 bits in 128-bit registers; rounding: enum
- * kern_form. */
+/* kern/arm/quant.h - quantise activations in 128-bit registers; rounding: enum kern_form. */
 
 /* Quantise n numbers, a multiple of 32.  sum4: sums of 4 neighbours.  Returns the scale. */
 INLINE float quantise(int8_t *q, int32_t *sum4, const float *x, int n)

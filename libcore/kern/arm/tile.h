@@ -138,8 +138,7 @@ INLINE void put_rows(float *y, float32x4_t a, float32x4_t b, int n)
 INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
 INLINE const struct kern_q8k *x_q8k(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
-/* Add the products of a group of 32 with tn rows of x.  d: floats of the group, followed by its
- * weights. */
+/* Add the products of a group of 32 with tn rows of x.  d: its floats, then its weights. */
 INLINE void group_add(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
                       const float *d, const struct x_rows *x)
 {

@@ -1,5 +1,4 @@
-/* kern/avx512vbmi/fcode.h - the operations of ref/fcode.h: bytes of E4M3 are looked up in a
- * table. */
+/* kern/avx512vbmi/fcode.h - the operations of ref/fcode.h: E4M3 by table lookup. */
 #ifndef KERN_AVX512VBMI_FCODE_H
 #define KERN_AVX512VBMI_FCODE_H
 #include "kern/avx512/simd.h"

@@ -151,8 +151,7 @@ INLINE void products(enum infer_type type, int tn, vb y[4][8], int r, const stru
 		y[t][r] = wi_mul(sum[t], scale_of(type, a->s, h, p));
 }
 
-/* Unpack 64 points of each of 8 rows at w.  x: the block of x; next: distance of the second block,
- * in blocks. */
+/* Unpack 64 points of each of 8 rows at w.  x: the block of x; next: blocks to the second block. */
 INLINE void lookups_get(enum infer_type type, int tn, struct lookup lookup[8],
                         const vb table[2][MAX_TABLES], const uint8_t *w, size_t stride,
                         const struct kern_q8k *x, int next)

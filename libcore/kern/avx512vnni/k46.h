@@ -14,8 +14,7 @@ INLINE __m256i pair_scales(const struct header *h, int i)
 	return i % 2 ? _mm256_blend_epi16(_mm256_srli_epi32(second, 16), first, 0xaa)
 	             : _mm256_blend_epi16(second, _mm256_slli_epi32(first, 16), 0xaa);
 }
-/* True if all sums with a block of x fit 16 bits, for any weights.  max32, max16: of
- * kern_q8k_pairs. */
+/* True if all sums with a block of x fit 16 bits.  max32, max16: of its kern_q8k_pairs. */
 INLINE int fits16(enum infer_type t, int32_t max32, int32_t max16)
 {
 	return t == INFER_Q6_K ? max16 <= 32767 / 32 : max32 <= 2 * 32767 / 15;

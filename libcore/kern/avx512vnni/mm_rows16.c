@@ -53,8 +53,7 @@ struct sums16 {
 	wf sum[X_MOST], min[X_MOST];
 };
 
-/* isum += the products of 64 weights, from byte `at` of the block on.  s: scales; x advances past
- * the 64. */
+/* isum += the products of 64 weights, from byte `at` of the block on.  s: scales.  Advances x. */
 INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s, struct rows16 *x)
 {
 	const wi low = _mm512_set1_epi8(15);
@@ -143,8 +142,7 @@ PART16(q4_k, 6)
 PART16(q4_k, 7)
 PART16(q4_k, 8)
 
-/* One row of x, or few weight rows, are multiplied by mm_rows4.c, four weight rows to a
- * register. */
+/* One row of x, or few weight rows: use mm_rows4.c, four weight rows to a register. */
 void KERN_FN(q4_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k)
 {

@@ -40,8 +40,7 @@ INLINE void block16_get(struct block16 *h, const struct rows16 *w)
 	}
 }
 
-/* isum += the products of 16 bytes, the i-th of the block, which have 16 weights in each of four
- * fields. */
+/* isum += the products of 16 bytes, the i-th of the block: four fields of 16 weights. */
 INLINE void isum16(wi *isum, int tn, const struct rows16 *w, int i, const wi s[8],
                    const struct kern_act *x, int x_row, int b)
 {

@@ -57,8 +57,7 @@ INLINE void load_by16(wi y[4], const struct rows16 *w, int at)
 	y[3] = _mm512_unpackhi_epi64(b, d);
 }
 
-/* Return acc + sums of 4 products.  x: a dword in memory.  In assembly, because compilers would
- * load x first. */
+/* Return acc + sums of 4 products.  x: in memory.  In assembly: compilers would load x first. */
 INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
 {
 	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(u), "m"(*(const uint8_t(*)[4])x));
