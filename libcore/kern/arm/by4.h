@@ -1,7 +1,7 @@
 /* kern/arm/by4.h - panels with 4 neighbours of 4 rows in a register, multiplied with 4 bytes of one row
  * of x in all lanes; the operations of arm/tile.h made from dot_lane(acc, w, x, lane) of int.h. */
 #ifndef dot_lane
-#error "kern/arm/words.h: int.h defines no dot_lane(acc, w, x, lane)"
+#error "kern/arm/by4.h: int.h defines no dot_lane(acc, w, x, lane)"
 #endif
 
 enum { WIDE = 2 };
