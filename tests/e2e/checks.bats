@@ -281,7 +281,7 @@ man/infer-serve.1: the entry 'GET /version' names GET /version, which has no row
 	cp -r "$TOP/cmd/infer-run" "$TOP/cmd/common" cmd/
 	"$TOP/scripts/check-docs"
 	lacks cmd/infer-run/run.h 's/^	const char \*out, \*fields;/	const char *out, *fields, *colour;/' 'run.h: no option fills the field colour'
-	lacks cmd/infer-run/run.h 's/; \/\* no option \*\//;/' 'run.h: no option fills the field exec_ns'
+	lacks cmd/infer-run/run.h 's/; \/\* not options \*\//;/' 'run.h: no option fills the field exec_ns'
 	lacks cmd/infer-run/opts.h '/AT(with_request)/d' 'no option fills the field with_request'
 	lacks cmd/infer-run/handoff_ask.c '/ignore_eos/d' 'handoff_ask.c reads the field ignore_eos'
 	found

@@ -22,7 +22,8 @@ struct options {
 static inline void options_begin(struct options *t)
 {
 	t->argc = 1;
-	t->argv[0] = (char[]){ "test" };
+	memcpy(t->text[0], "test", 5);
+	t->argv[0] = t->text[0];
 }
 
 /* Add an option with its word, or with a value that every row of its kind accepts. */
@@ -105,6 +106,8 @@ static inline int options_check(struct options *t)
 
 	opt_rest_init(&rest);
 	t->err = (infer_error){ 0 };
+	memset(t->values, 0,
+	       sizeof t->values); /* lists of the last call are freed with its `rest` */
 	if (opt_parse(t->rows, t->values, t->argc, t->argv, &rest, &t->err))
 		fail_msg("%s", t->err.message);
 	int rc = opt_check(t->rows, t->values, &rest, &t->modes, &t->err);
