@@ -105,6 +105,29 @@ static int take_thinking(struct job *j, const char *key, const struct json *v, i
 	                 INT32_MAX, err);
 }
 
+/* Read {"type": "json_schema", "schema"}, which output_format contains and output_config under
+ * `format`.  The beta interface has the first; both may be given if they are the same. */
+static int take_schema_of(struct job *j, const char *key, const struct json *format,
+                          infer_error *err)
+{
+	const struct infer_str before = j->constraint.text;
+	const int again = j->constraint_key && strcmp(j->constraint_key, key) != 0 &&
+	                  (!strcmp(j->constraint_key, "output_config") ||
+	                   !strcmp(j->constraint_key, "output_format"));
+
+	if (!json_equals(json_get(format, "type"), "json_schema"))
+		return err_set(err, INFER_EINVAL, "%s: the type of format must be json_schema",
+		               key);
+	if (again)
+		j->constraint_key = NULL;
+	TRY(job_take_schema(j, key, json_get(format, "schema"), err));
+	if (again && (before.len != j->constraint.text.len ||
+	              memcmp(before.at, j->constraint.text.at, before.len) != 0))
+		return err_set(err, INFER_EINVAL,
+		               "%s: output_config.format and output_format must be the same", key);
+	return INFER_OK;
+}
+
 static int take_output(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *format = json_get(v, "format"), *effort = json_get(v, "effort");
@@ -113,11 +136,7 @@ static int take_output(struct job *j, const char *key, const struct json *v, inf
 		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	if (effort && !json_is_null(effort))
 		TRY(job_take_effort(j, key, effort, err));
-	if (!format || json_is_null(format))
-		return INFER_OK;
-	if (!json_equals(json_get(format, "type"), "json_schema"))
-		return err_set(err, INFER_EINVAL, "%s: the type of format is not json_schema", key);
-	return job_take_schema(j, key, json_get(format, "schema"), err);
+	return !format || json_is_null(format) ? INFER_OK : take_schema_of(j, key, format, err);
 }
 
 static const struct job_field known[] = {
@@ -129,6 +148,7 @@ static const struct job_field known[] = {
 	{ "tool_choice", take_messages_choice },
 	{ "thinking", take_thinking },
 	{ "output_config", take_output },
+	{ "output_format", take_schema_of },
 	{ "chat_template_kwargs", job_take_args },
 	{ "model", job_pass_text },
 	{ "metadata", job_pass_object },

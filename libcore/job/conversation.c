@@ -76,6 +76,48 @@ static void fill_conversation(struct job *j, struct infer_conversation *c)
 		c->now = j->o->now();
 }
 
+/* Return what the template arguments of the request say about thinking, under either of the names
+ * that templates use; `otherwise` if they say nothing. */
+static int think_of_args(const struct job *j, int otherwise)
+{
+	const struct json *one = json_get(j->args, "enable_thinking"),
+			  *other = json_get(j->args, "thinking"),
+			  *v = json_is_bool(one) ? one : other;
+	struct infer_chat_caps caps;
+
+	if (!one && !other)
+		return otherwise;
+	infer_chat_caps(j->j.chat, &caps);
+	/* the arguments alone decide if the template ignores both names, or their values differ */
+	if (!caps.thinking || !json_is_bool(v) ||
+	    (json_is_bool(other) && json_is(other, JSON_TRUE) != json_is(v, JSON_TRUE)))
+		return INFER_THINK_DEFAULT;
+	return json_is(v, JSON_TRUE) ? INFER_THINK_ON : INFER_THINK_OFF;
+}
+
+/* Add the default template arguments that the request does not set. */
+static int merge_args(struct job *j, const struct infer_conversation *c, infer_error *err)
+{
+	const struct json *defaults;
+	struct json *all;
+
+	if (!j->args || !c->args)
+		return INFER_OK;
+	TRY(jread(&defaults, &j->mem, c->args, c->args_n, "template arguments", err));
+	all = json_copy(&j->mem, j->args);
+	json_each(v, json_is_object(defaults) ? defaults : NULL) {
+		struct json *m = json_share(&j->mem, v);
+
+		if (!m || json_getn(all, v->key, v->key_n))
+			continue;
+		m->key = v->key;
+		m->key_n = v->key_n;
+		json_append(all, m);
+	}
+	j->args = all;
+	return j->mem.bad ? err_nomem(err) : INFER_OK;
+}
+
 /* Check that the template is the one that the request expects, if it names one. */
 static int check_template(const struct job *j, const char **param, infer_error *err)
 {
@@ -119,6 +161,9 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		TRY(job_begin_answer(j, &c, param, err));
 	*param = j->messages ? "messages" : "prompt";
 	j->j.chat = c.tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat;
+	if (j->think == INFER_THINK_DEFAULT)
+		c.think = think_of_args(j, c.think);
+	TRY(merge_args(j, &c, err));
 	if (infer_chat_check(j->j.chat, &c, err)) {
 		infer_chat_caps(j->j.chat, &caps);
 		*param = c.tools && !caps.tools ? "tools" : "think";

@@ -167,12 +167,25 @@ static int case_conversation_options(void)
 {
 	static const char tools[] = TOOL,
 			  line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{"
-				   "\"role\":\"user\",\"content\":\"U\"}]}";
+				   "\"role\":\"user\",\"content\":\"U\"}]}",
+			  args[] = "{\"more\":\"M\"}";
 	static const char *const want[] = { "#look[system S][user the of]True>",
 		                            "#look[developer D][user U]True>",
-		                            "[system S][user the of]False>" };
-	static const char *const lines[] = { "{" USER "}", line,
-		                             "{" USER ",\"tools\":[],\"think\":false}" };
+		                            "[system S][user the of]FalseM>",
+		                            "[system S][user the of]FalseM>",
+		                            "[system S][user the of]Truex>",
+		                            "[system S][user the of]FalseM>",
+		                            "[system S][user the of]NoneM>" };
+	static const char *const lines[] = {
+		"{" USER "}",
+		line,
+		"{" USER ",\"tools\":[],\"think\":false}",
+		"{" USER ",\"tools\":[],\"template_args\":{\"enable_thinking\":false}}",
+		/* the request's values win, the other defaults stay */
+		"{" USER ",\"tools\":[],\"template_args\":{\"more\":\"x\"}}",
+		CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"thinking\":false}"),
+		CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"enable_thinking\":null}"),
+	};
 	infer_tools *read = NULL;
 	infer_job *j = NULL;
 	infer_error err;
@@ -186,7 +199,9 @@ static int case_conversation_options(void)
 	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
 	opts.conversation.tools = read;
 	opts.conversation.think = INFER_THINK_ON;
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		opts.conversation.args = i < 2 ? NULL : args;
+		opts.conversation.args_n = i < 2 ? 0 : sizeof args - 1;
 		nth_ok(read_line(&j, lines[i], &err));
 		assert_string_equal(j->fault.error.message, "");
 		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids,

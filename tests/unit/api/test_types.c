@@ -66,6 +66,7 @@ static const struct {
 	{ "n_predict", "n" },
 	{ "n_probs", "n" },
 	{ "output_config", "o" },
+	{ "output_format", "o" },
 	{ "parallel_tool_calls", "b" },
 	{ "post_sampling_probs", "b" },
 	{ "prediction", "o" },
