@@ -5,6 +5,7 @@
 #include "base/curl.h"
 #include "base/err.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ static int parse_address(struct client *h, const char *url, const char *option, 
 		buf_puts(&h->socket, url + 5);
 		url = "http://localhost";
 		n = strlen(url);
+	} else if (!strstr(url, "://") && isalnum((unsigned char)*url)) {
+		buf_puts(&h->base, "http://"); /* HOST[:PORT] */
 	} else if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
 		return err_set(err, INFER_EINVAL,
 		               "%s %.120s must be http://HOST[:PORT], https://... or unix:PATH",

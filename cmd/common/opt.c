@@ -1,5 +1,6 @@
 /* common/opt.c - parse options from rows. */
 #include "common/opt.h"
+#include "common/opt_other.h"
 #include "base/nearest.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { LONG = 256 }; /* getopt_long returns LONG + the index of the row for a long option */
 
@@ -95,41 +97,6 @@ static const char *nearest_name(const struct opt *rows, const char *name)
 	return n.best;
 }
 
-static const struct other {
-	const char *theirs, *ours, *say;
-} others[] = {
-#define OTHER(theirs, ours) { theirs, ours, "did you mean " ours "?" },
-#define SAID(theirs, ours, say) { theirs, ours, say },
-#include "common/other_list.h"
-#undef OTHER
-#undef SAID
-};
-
-/* True if the rows have the option, "--ctx" or "-c". */
-static int has_option(const struct opt *rows, const char *option)
-{
-	for (; rows->kind != OPT_END; rows++)
-		if (rows->kind != OPT_GROUP &&
-		    (option[1] != '-' ? rows->key == option[1]
-		                      : rows->name && !strcmp(rows->name, option + 2)))
-			return 1;
-	return 0;
-}
-
-/* Return the advice for an option of another program, or NULL. max_edits: tolerated edit distance. */
-static const char *find_advice(const struct opt *rows, const char *name, int max_edits)
-{
-	char plain[OPT_NAME_MAX] = "";
-
-	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
-		plain[i] = name[i] == '_' ? '-' : name[i];
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (nearest_edits(others[i].theirs, plain) <= max_edits &&
-		    has_option(rows, others[i].ours))
-			return others[i].say;
-	return NULL;
-}
-
 static int unknown_long(const struct opt *rows, const char *typed, infer_error *err)
 {
 	char name[OPT_NAME_MAX] = "";
@@ -137,10 +104,10 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 
 	if (n < sizeof name)
 		memcpy(name, typed, n);
-	const char *other = find_advice(rows, name, 0), *meant = nearest_name(rows, name);
+	const char *other = opt_other(rows, name, 0), *meant = nearest_name(rows, name);
 
-	if (!other && !meant && n > 5)
-		other = find_advice(rows, name, 1);
+	if (!other && !meant)
+		other = opt_other(rows, name, 1);
 	if (other)
 		return err_set(err, INFER_EINVAL, "unknown option --%s; %s", name, other);
 	if (meant)
@@ -451,7 +418,7 @@ static int refuse_option(const struct opt *rows, char **argv, int key, infer_err
 		return unknown_long(rows, typed, err);
 	if (!o && find_prose(argv))
 		return refuse_prose(find_prose(argv), err);
-	const char *other = o ? NULL : find_advice(rows, (const char[]){ (char)optopt, 0 }, 0);
+	const char *other = o ? NULL : opt_other(rows, (const char[]){ (char)optopt, 0 }, 0);
 
 	if (!o)
 		return err_set(err, INFER_EINVAL, "unknown option -%c; %s", optopt,
@@ -468,13 +435,49 @@ static int refuse_hub(const struct opt *rows, char *const *word, infer_error *er
 	const char *repo = word[1] && *word[1] != '-' ? word[1] : "ORG/REPO[:QUANT]";
 
 	return err_set(err, INFER_EINVAL, "unknown option %.8s; a model of the hub is %shf:%.160s",
-	               *word, has_option(rows, "--model") ? "-m " : "",
+	               *word, opt_has(rows, "--model") ? "-m " : "",
 	               strncmp(repo, "hf:", 3) ? repo : repo + 3);
 }
 
 static int is_hub(const char *word)
 {
 	return word && (!strcmp(word, "-hf") || !strcmp(word, "-hfr"));
+}
+
+/* Return the argument without its dash, "ngl" of -ngl, if getopt_long has just read its first letter and
+ * there are more. Returns NULL if not, or if the others are the name of a file, as in -fREADME. */
+static const char *find_cluster(const struct opt *rows, char *const *argv, int key)
+{
+	int letter = key == '?' || key == ':' ? optopt : key;
+	const struct opt *o = letter < LONG ? find_short_option(rows, letter) : NULL;
+	int attached = o && o->arg && optarg;
+	const char *word = argv[attached ? optind - 1 : optind];
+
+	if (letter >= LONG || !letter || !word || word[0] != '-' || word[1] != letter || !word[2] ||
+	    (attached && optarg != word + 2))
+		return NULL;
+	if (attached && (o->kind == OPT_STR || o->kind == OPT_LIST) && !access(optarg, F_OK))
+		return NULL;
+	return word + 1;
+}
+
+/* Refuse a name with one dash that other programs write so, as -ngl, or that needs two, as -temp. */
+static int refuse_cluster(const struct opt *rows, const char *word, infer_error *err)
+{
+	char name[OPT_NAME_MAX + 2] = "--";
+	size_t n = strcspn(word, "=");
+
+	if (n < 2 || n >= OPT_NAME_MAX)
+		return INFER_OK;
+	memcpy(name + 2, word, n);
+	const char *other = opt_other(rows, name + 2, 0);
+
+	if (opt_has(rows, name))
+		return err_set(err, INFER_EINVAL, "unknown option -%s; did you mean %s?", name + 2,
+		               name);
+	if (!other)
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL, "unknown option -%s; %s", name + 2, other);
 }
 
 int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
@@ -488,10 +491,14 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 	opterr = 0;
 	optind = 0; /* 0 restarts getopt, in glibc and musl */
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
-		if (key == '?' || key == ':')
-			return refuse_option(rows, argv, key, err);
+		const char *cluster = find_cluster(rows, argv, key);
+
 		if (key == 'h' && is_hub(argv[optind]))
 			return refuse_hub(rows, argv + optind, err);
+		if (cluster)
+			TRY(refuse_cluster(rows, cluster, err));
+		if (key == '?' || key == ':')
+			return refuse_option(rows, argv, key, err);
 		const struct opt *o =
 			key >= LONG ? &rows[key - LONG] : find_short_option(rows, key);
 		const char *typed = key >= LONG ? typed_long(argv, key) : NULL;

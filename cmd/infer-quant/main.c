@@ -1,8 +1,10 @@
 /* infer-quant/main.c - options, then one call. */
 #include "opts.h"
 #include "common/say.h"
+#include "base/err.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const struct help_line examples[] = {
 	{ "infer-quant --type Q4_K_M f16.gguf q4.gguf", "the commonest mix" },
@@ -31,8 +33,47 @@ static const struct {
 	{ "imatrix", imatrix },
 };
 
+/* True if a word is a value of --type, case ignored. */
+static int is_type(const char *word)
+{
+	const struct opt *row = quant_rows;
+	size_t n;
+
+	while (!row->name || strcmp(row->name, "type"))
+		row++;
+	for (const char *p = row->values; *p; p += n + (p[n] == ' ')) {
+		n = strcspn(p, " ");
+		if (strlen(word) == n && !strncasecmp(word, p, n))
+			return 1;
+	}
+	return 0;
+}
+
+/* Refuse the order of llama-quantize, IN [OUT] TYPE, with the command to type. */
+static int check_order(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
+{
+	int n = rest->n_words, at = 1;
+	char *const *words = rest->words;
+
+	if (o->type || o->copy || o->merge || o->recipe || o->max_bytes || o->bpw > 0)
+		return INFER_OK;
+	while (at < n && at < 3 && !is_type(words[at]) && strcasecmp(words[at], "copy"))
+		at++;
+	if (at >= n || at >= 3)
+		return INFER_OK;
+	const char *out = at > 1 ? words[1] : "OUT";
+
+	if (!is_type(words[at]))
+		return err_set(err, INFER_EINVAL, "try infer-quant --copy %.100s %.100s", words[0],
+		               out);
+	return err_set(err, INFER_EINVAL, "try infer-quant --type %.20s %.100s %.100s", words[at],
+	               words[0], out);
+}
+
 static int subject(const struct quant_opts *o, struct opt_rest *rest)
 {
+	infer_error err = { 0 };
+
 	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
 		if (strcmp(subjects[i].name, rest->words[0]))
 			continue;
@@ -40,7 +81,7 @@ static int subject(const struct quant_opts *o, struct opt_rest *rest)
 		rest->n_words--;
 		return subjects[i].run(o, rest);
 	}
-	return rewrite(o, rest);
+	return check_order(o, rest, &err) ? say_fail(&err) : rewrite(o, rest);
 }
 
 int main(int argc, char **argv)

@@ -78,7 +78,8 @@ static int check_what(const struct quant_opts *o, infer_error *err)
 	if (!o->recipe && ways != 1)
 		return err_set(err, INFER_EINVAL, "%s",
 		               ways ? "--type, --copy and --merge exclude each other"
-		                    : "one of --type, --copy and --merge is needed");
+		                    : "what to write is missing: --type TYPE, as in "
+		                      "infer-quant --type Q4_K_M IN OUT, --copy or --merge");
 	if ((o->copy || o->merge) && (o->imatrix || o->keep.n))
 		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
 	if ((o->copy || o->merge) && o->engine.isa && !env_name(o->engine.isa))

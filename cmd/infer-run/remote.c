@@ -126,7 +126,12 @@ static int connect_server(struct remote *r, struct address *a, infer_error *err)
 		return err_set(err, INFER_EUNSUP,
 		               "--server %s: https is not supported; http:// and unix: are",
 		               r->where);
-	if (strncmp(r->where, "http://", 7) || parse_address(a, r->where + 7))
+	const char *scheme = strstr(r->where, "://");
+	int has_http = !strncmp(r->where, "http://", 7);
+
+	/* HOST[:PORT] alone is HTTP; a path is rather a socket */
+	if ((scheme && !has_http) || *r->where == '/' || *r->where == '.' ||
+	    parse_address(a, r->where + (has_http ? 7 : 0)))
 		return err_set(err, INFER_EINVAL,
 		               "--server %s is neither http://HOST[:PORT] nor unix:PATH", r->where);
 	return connect_tcp(r, a->host, a->port, err);

@@ -76,6 +76,17 @@ static const struct known {
 	{ "fmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 };
 
+/* Return how many of the first bytes to quote, if they look like text; 0: they do not. */
+static int quotable(const unsigned char *at, size_t n)
+{
+	int i = 0;
+
+	for (; i < 24 && i < (int)n && at[i] != '\n' && at[i] != '\r'; i++)
+		if (at[i] < ' ' || at[i] > '~')
+			return 0;
+	return i > 2 ? i : 0;
+}
+
 int file_refuse(const char *path, const unsigned char *head, size_t n, infer_error *err)
 {
 	const char *label = file_label(path);
@@ -87,6 +98,12 @@ int file_refuse(const char *path, const unsigned char *head, size_t n, infer_err
 	if (n < 4)
 		return err_set(err, INFER_EFORMAT, "%s: a file of %zu bytes is not a model", label,
 		               n);
+	int quoted = quotable(head, n);
+
+	if (quoted)
+		return err_set(err, INFER_EFORMAT,
+		               "%s: not a model file, but text: it begins with \"%.*s\"", label,
+		               quoted, (const char *)head);
 	return err_set(err, INFER_EFORMAT,
 	               "%s: not a model file: it begins with %02x %02x %02x %02x", label, head[0],
 	               head[1], head[2], head[3]);

@@ -103,14 +103,86 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	# every name of the list is no option of a program that has the one it stands for
 	for p in $programs; do
 		$p --help=rows | awk -F'\t' '$1 == "option" { print $3; print $4 }' | grep . >"$p"
-		sed -n 's/^\(OTHER\|SAID\)("\([^"]*\)", "\([^"]*\)".*/\2 \3/p' "$TOP/cmd/common/other_list.h" |
-			awk -v p="$p" 'NR == FNR { has[$1]; next } (("-" $1 in has) || ("--" $1 in has)) && $2 in has { print p ": " $1 }' "$p" -
+		other_names | awk -v p="$p" 'NR == FNR { has[$1]; next } $2 != "-" && (("-" $1 in has && length($1) == 1) || ("--" $1 in has)) && $2 in has { print p ": " $1 }' "$p" -
 	done >twice
 	diff /dev/null twice
 	cat infer-run infer-inspect infer-bench infer-quant infer-serve | sort -u >options
-	sed -n 's/^\(OTHER\|SAID\)("[^"]*", "\([^"]*\)".*/\2/p' "$TOP/cmd/common/other_list.h" | sort -u >ours
+	other_names | awk '$2 != "-" { print $2 }' | sort -u >ours
 	[ -s ours ]
 	comm -23 ours options | diff /dev/null -
+}
+
+# other_names: NAME OURS, a line for each name of other_list.h; OURS is - if it stands for every program
+other_names()
+{
+	perl -0777 -ne 's{/\*.*?\*/}{}gs; while (/^(?:OTHER|SAID)\(\s*((?:"[^"]*"\s*)+),\s*"([^"]*)"/gm) {
+		my ($names, $ours) = ($1, $2 || "-"); print map { "$_ $ours\n" } split " ", join "", $names =~ /"([^"]*)"/g }' "$TOP/cmd/common/other_list.h"
+}
+
+# unanswered PROGRAM NAME...: the names that the program neither has nor answers by a row of other_list.h
+unanswered()
+{
+	{
+		other_names
+		$1 --help=rows | awk -F'\t' '$1 == "option" { print "option", $3; print "option", $4 }'
+		printf 'typed %s\n' "${@:2}"
+	} | perl -ane 'if ($F[0] eq "option") { $has{$F[1]} = 1 if $F[1]; next } if ($F[0] ne "typed") { push @rows, [@F]; next }
+		my $name = $F[1] =~ s/^--?//r; next if $has{length $name > 1 ? "--$name" : "-$name"};
+		print "$F[1]\n" unless grep { my ($n, $ours) = @$_; ($ours eq "-" || $has{$ours}) && ($n =~ /^(.*)\*$/ ? !index $name, $1 : $n eq $name) } @rows'
+}
+
+@test "every option of llama.cpp, vLLM and Ollama is taken or answered by name" {
+	while read -r p theirs; do
+		mapfile -t names < <(tr ' ' '\n' <"$TOP/tests/golden/options/$theirs.txt")
+		[ ${#names[@]} -gt 8 ]
+		unanswered "$p" "${names[@]}" | sed "s/^/$p: /" >left
+		diff /dev/null left
+		# some of them, by the program itself
+		$p --help=rows | awk -F'\t' '$1 == "option" { print $3; print $4 }' | grep . >has
+		for ((i = ${#theirs}; i < ${#names[@]}; i += 17)); do
+			n=${names[i]#-}
+			n=${n#-}
+			if [ ${#n} = 1 ]; then n=-$n; else n=--$n; fi
+			grep -qxF -e "$n" has || fails 2 "unknown option ${names[i]}; ($|[^-]|--[^h])" "$p" "${names[i]}" 1
+		done
+	done <<-END
+		infer-run llama-cli
+		infer-run ollama-run
+		infer-serve llama-server
+		infer-serve vllm-serve
+		infer-quant llama-quantize
+		infer-bench llama-bench
+	END
+}
+
+@test "a name with one dash is not read as letters: that of another program, or one that needs two dashes" {
+	while read -r p typed says; do
+		# shellcheck disable=SC2086
+		fails 2 "unknown option $typed; $says" $p $typed 1 x
+	done <<-END
+		infer-run -ngl did you mean --gpu-layers
+		infer-run -ctk did you mean --kv-type
+		infer-run -cnv did you mean -i
+		infer-run -fa attention is always of that kind
+		infer-run -md speculative decoding is not supported
+		infer-run -sys did you mean --system
+		infer-run -temp did you mean --temp
+		infer-run -max-tokens did you mean --max-tokens
+		infer-serve -hff a file of the hub is -m hf:ORG/REPO:FILE
+		infer-serve -tb did you mean --threads
+		infer-bench -ub did you mean --prefill-chunk
+	END
+	fails 2 'unknown option -hf; a model of the hub is -m hf:a/b$' infer-run -hf a/b hi
+	fails 2 'unknown option -hf; a model of the hub is -m hf:a/b$' infer-serve -q -hf a/b
+	fails 2 'unknown option -temp; did you mean --temp' infer-run -temp=0.5 x
+	# letters that are options, values that are joined, and files of such a name are what they were
+	infer-run -q0 -n1 --temp 0 </dev/null
+	same "$(infer-run -q -n 3 --temp 0 --no-stdin the)" "$(infer-run -qn3 --temp 0 --no-stdin the)"
+	printf the >a
+	same "$(infer-run -q -n 3 --temp 0 --no-stdin the)" "$(infer-run -q -n3 --temp 0 --no-stdin -fa)"
+	cp "$M" d
+	same "$(infer-run -q -n 3 --temp 0 --no-stdin the)" "$(infer-run -q -md -n3 --temp 0 --no-stdin the)"
+	same "$(infer-run --tokenize --no-stdin -- -ngl)" "$(printf '%s' -ngl | infer-run --tokenize)"
 }
 
 @test "errors of usage fit 80 columns, but for those that list what there is" {

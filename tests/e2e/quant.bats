@@ -123,7 +123,14 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	cmp c.gguf d.gguf
 	fails 2 'go with --type only' infer-quant --copy --keep ffn=Q8_0 "$F16" x.gguf
 	fails 2 'exclude each other' infer-quant --copy --type Q8_0 "$F16" x.gguf
-	fails 2 'one of --type, --copy and --merge' infer-quant "$F16" x.gguf
+	fails 2 'what to write is missing: --type TYPE' infer-quant "$F16" x.gguf
+	fails 2 'what to write is missing' infer-quant
+	# the order of llama-quantize
+	fails 2 "try infer-quant --type Q4_K_M $F16 x.gguf\$" infer-quant "$F16" x.gguf Q4_K_M
+	fails 2 "try infer-quant --type q8_0 $F16 x.gguf\$" infer-quant "$F16" x.gguf q8_0 4
+	fails 2 "try infer-quant --type Q8_0 $F16 OUT\$" infer-quant "$F16" Q8_0
+	fails 2 "try infer-quant --copy $F16 x.gguf\$" infer-quant "$F16" x.gguf COPY
+	[ ! -e x.gguf ] && [ ! -e Q8_0 ]
 }
 
 @test "--verify reads it again; records have the errors" {

@@ -81,6 +81,11 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	fails 1 'no server at http://127.0.0.1:1: ' infer-run --server http://127.0.0.1:1 hi
 	fails 3 'https is not supported' infer-run --server https://localhost hi
 	fails 2 'neither http://HOST\[:PORT\] nor unix:PATH' infer-run --server http://a:b hi
+	fails 2 'neither http://HOST' infer-run --server a:b hi
+	fails 2 'neither http://HOST' infer-run --server ftp://a hi
+	fails 2 'neither http://HOST' infer-run --server ./socket hi
+	# without a scheme it is HTTP
+	fails 1 'no server at 127.0.0.1:1: ' infer-run --server 127.0.0.1:1 hi
 	fails 2 'the model here is .*, not other.gguf' infer-run --server "unix:$SOCK" -m other.gguf hi
 	fails 2 'the prompt is not UTF-8' infer-run --server "unix:$SOCK" --raw "$(printf 'a\377')"
 	# the other names of the model that is served

@@ -39,8 +39,10 @@ static const struct bytes known[] = {
 	{ B("lmgg\1\0\0\0"), "a GGML file from before GGUF" },
 };
 static const struct bytes unknown[] = {
-	{ B("<xtml>"), "begins with 3c 78 74 6d" },
-	{ B("version 3 of it"), "begins with 76 65 72 73" },
+	{ B("<xtml>"), "but text: it begins with \"<xtml>\"" },
+	{ B("version 3 of it"), "begins with \"version 3 of it\"" },
+	{ B("# a title\nof it"), "begins with \"# a title\"" },
+	{ B("text\1and not"), "begins with 74 65 78 74" },
 	{ B("\x40\0\0\0\0\0\0\1{"), "begins with 40 00 00 00" }, /* 2^56 bytes of header */
 	{ B("\x40\0\0\0\0\0\0\0["), "begins with 40 00 00 00" },
 	{ B("\x08\x07\x2a\x07"), "begins with 08 07 2a 07" },
