@@ -19,7 +19,8 @@ struct look {
 	const char *name; /* path of the file; NULL: the argument is the constraint itself */
 	struct infer_grammar_source source;
 	struct buf text, *checks; /* checks: [o->checks.n] */
-	infer_grammar *g;
+	infer_grammar *g; /* as the schema is written if texts are checked, else as it generates */
+	infer_grammar *generates; /* what samples are of; == g unless texts are checked */
 	double compile_ms;
 };
 
@@ -87,12 +88,17 @@ static int compile(struct look *l, infer_error *err)
 	const int64_t from = clock_thread_ns();
 	const char *at;
 
-	/* texts to check may be in any JSON form, not only the canonical one */
-	l->source.flags = INFER_GRAMMAR_SPELLINGS | (o->lax ? INFER_GRAMMAR_LAX : 0u) |
+	l->source.flags = (o->checks.n ? INFER_GRAMMAR_AS_WRITTEN : 0u) |
+	                  (o->lax ? INFER_GRAMMAR_LAX : 0u) |
 	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u);
 	l->source.budget = (uint64_t)o->budget;
 	TRY(infer_grammar_compile(&l->g, &l->source, NULL, err));
 	l->compile_ms = clock_ms(from, clock_thread_ns());
+	l->source.flags &= ~(uint32_t)INFER_GRAMMAR_AS_WRITTEN;
+	if (o->checks.n && o->samples)
+		TRY(infer_grammar_compile(&l->generates, &l->source, NULL, err));
+	else
+		l->generates = infer_grammar_share(l->g);
 	for (size_t i = 0; (at = infer_grammar_ignored(l->g, i)); i++)
 		say_warning("%s is ignored", at);
 	return INFER_OK;
@@ -184,8 +190,8 @@ static int sample_one(const struct look *l, uint64_t seed, uint64_t i, struct bu
 	int rc;
 
 	buf_init(&text, MEM_BASE);
-	rc = infer_grammar_sample(l->g, seed, i, (uint32_t)(rng_unit(seed, i) * LONGEST), &text,
-	                          err);
+	rc = infer_grammar_sample(l->generates, seed, i, (uint32_t)(rng_unit(seed, i) * LONGEST),
+	                          &text, err);
 	if (!rc && w) {
 		jw_strn(w, NULL, text.at, text.len);
 	} else if (!rc) {
@@ -246,6 +252,7 @@ int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest
 	if (!rc)
 		rc = put_grammar(&l, out, differs, err);
 	infer_grammar_free(l.g);
+	infer_grammar_free(l.generates);
 	for (int i = 0; i < o->checks.n; i++)
 		buf_fini(l.checks + i);
 	mem_free(l.checks);

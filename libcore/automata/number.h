@@ -41,4 +41,7 @@ struct number_spec {
  * INFER_ENOMEM */
 int number_dfa(struct dfa **out, const struct number_spec *spec, struct budget *left,
                infer_error *err);
+/* Set *out to the integers of 64 bits with sign: 0, and others without leading zeros, point and
+ * exponent.  Errors: the budget, INFER_ENOMEM */
+int number_int64(struct dfa **out, struct budget *left, infer_error *err);
 #endif

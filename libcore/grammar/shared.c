@@ -115,7 +115,8 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		.lax = (s->flags & INFER_GRAMMAR_LAX) != 0,
 		.ignored = c->ignored,
 		.ordered = (s->flags & INFER_GRAMMAR_ORDERED) != 0,
-		.canonical = !(s->flags & INFER_GRAMMAR_SPELLINGS),
+		.canonical = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
+		.closed = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
 	};
 	const struct json *schema;
 

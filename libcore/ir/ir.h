@@ -81,6 +81,7 @@ struct goal {
 	uint32_t n, cap;
 	struct alt *alt;
 	int live;        /* some value satisfies it */
+	int closed;      /* while compiling: it has closed objects (schema_opts.closed) */
 	int plain;       /* of elements of a unique array: its numbers have no exponent */
 	uint64_t values; /* how many, if plain; UINT64_MAX: infinitely many; 0: few, not counted */
 };
@@ -161,8 +162,10 @@ int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
 /* Return the counters after an element with `adds`, or NOWHERE if one exceeds its maximum. */
 uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);
 struct work;
-/* Set `live` of goals and alternatives, and remove options and alternatives that nothing satisfies.
- * INFER_EUNSUP  the budget; INFER_ENOMEM */
+/* Set `live` of goals and alternatives that some value satisfies.  INFER_EUNSUP  the budget;
+ * INFER_ENOMEM */
+int ir_find_live(struct work *w, struct grammar *g);
+/* As ir_find_live, and remove options and alternatives that nothing satisfies. */
 int ir_prune(struct work *w, struct grammar *g);
 /* Set yes[pc] (yes: [n_code], zeroed by the caller) if some text leads from code[pc] to the end of
  * the rule; with `empty`, if the empty text does.  Errors as ir_prune. */

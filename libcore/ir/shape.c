@@ -252,26 +252,32 @@ static void prune_dead(struct grammar *g)
 	}
 }
 
-int ir_prune(struct work *w, struct grammar *g)
+int ir_find_live(struct work *w, struct grammar *g)
 {
 	for (int more = 1; more;) {
 		more = 0;
 		for (uint32_t i = 0; i < g->n_goals; i++)
 			for (uint32_t k = 0; k < g->goal[i].n; k++) {
 				struct alt *a = g->goal[i].alt + k;
-				int live;
+				int live = a->live;
 
 				TRY(work_steps(w, 1));
-				if (a->live)
-					continue;
-				TRY(find_alt_live(w, g, a, &live));
 				if (!live)
+					TRY(find_alt_live(w, g, a, &live));
+				/* a copied alternative may be live before its goal */
+				if (!live || (a->live && g->goal[i].live))
 					continue;
 				a->live = 1;
 				more |= !g->goal[i].live;
 				g->goal[i].live = 1;
 			}
 	}
+	return INFER_OK;
+}
+
+int ir_prune(struct work *w, struct grammar *g)
+{
+	TRY(ir_find_live(w, g));
 	/* goals that became live later may allow longer arrays */
 	for (uint32_t i = 0; i < g->n_arrays; i++) {
 		int live;

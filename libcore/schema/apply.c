@@ -19,9 +19,11 @@ static int want_all(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Make a branch for each schema of the list, in which it holds, or if it->neg does not. */
+/* Make a branch for each schema of the list, in which it holds, or if it->neg does not. Only that
+ * schema names members. */
 static int want_any(struct schema *c, const struct todo *it)
 {
+	const uint32_t mask = it->neg ? 0 : it->mask & MASK_NAMES;
 	struct branch *x;
 	uint32_t lit;
 
@@ -31,7 +33,7 @@ static int want_any(struct schema *c, const struct todo *it)
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
 		TRY(schema_fork(c, &x));
-		TRY(schema_require(c, x, lit, 0));
+		TRY(schema_require(c, x, lit, mask));
 	}
 	return INFER_OK;
 }
@@ -130,11 +132,11 @@ int kw_if_apply(struct schema *c, const struct todo *it)
 		TRY(schema_literal(c, it->location, then, 0, &yes));
 	if (other)
 		TRY(schema_literal(c, it->location, other, 0, &no));
-	if (!it->neg && !it->mask && !then && !other)
+	if (!it->neg && !mask_decides(it->mask) && !then && !other)
 		return schema_fork(c, &x);
 	if (!it->neg || then) {
 		TRY(schema_fork(c, &x));
-		/* without unevaluated* `if` need not be decided if one side is always true */
+		/* if no keyword depends on it, `if` need not be decided if one side is always true */
 		if (other || decide || !then)
 			TRY(schema_require(c, x, lit, it->neg ? 0 : it->mask));
 		TRY(schema_require(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
@@ -166,15 +168,20 @@ static int add_entry_fact(struct schema *c, struct branch *x, struct fact f)
 }
 
 /* Require an object or array equal to v. */
-static int equal_constant(struct schema *c, struct branch *x, const struct json *v)
+static int equal_constant(struct schema *c, struct branch *x, const struct json *v, uint32_t mask)
 {
 	uint32_t i = 0, lit;
 
 	branch_at_least(x, v->n);
 	branch_at_most(x, v->n);
 	json_each(e, v) {
+		struct fact f;
+
 		TRY(schema_locate(c, e, 0, 1, &lit));
-		TRY(add_entry_fact(c, x, entry_fact(c, e, i++, lit * 2)));
+		f = entry_fact(c, e, i++, lit * 2);
+		f.mask = mask;
+		f.evaluates = 1;
+		TRY(add_entry_fact(c, x, f));
 	}
 	return INFER_OK;
 }
@@ -218,12 +225,13 @@ int schema_constant(struct schema *c, const struct todo *it)
 	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
 		TRY(schema_values(c, v, 0, neg, &d));
 		TRY(schema_fork(c, &x));
+		x->listed |= !neg;
 		return schema_narrow(c, x, d);
 	}
 	if (neg)
 		return unequal_constant(c, v);
 	TRY(schema_fork(c, &x));
-	return equal_constant(c, x, v);
+	return equal_constant(c, x, v, it->mask & MASK_NAMES);
 }
 
 /* Apply const, or enum if `list`, to a type that schema_apply could not decide. */
@@ -236,6 +244,7 @@ static int apply_values(struct schema *c, const struct todo *it, int list)
 	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
 		TRY(schema_values(c, it->v, list, it->neg, &d));
 		TRY(schema_fork(c, &x));
+		x->listed |= !it->neg;
 		return schema_narrow(c, x, d);
 	}
 	if (it->neg)
@@ -248,7 +257,7 @@ static int apply_values(struct schema *c, const struct todo *it, int list)
 			continue;
 		if (!it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(schema_require(c, x, lit, 0));
+		TRY(schema_require(c, x, lit, it->mask & MASK_NAMES));
 	}
 	return INFER_OK;
 }
@@ -268,7 +277,7 @@ int kw_anyOf_apply(struct schema *c, const struct todo *it)
 {
 	if (it->neg)
 		return want_all(c, it);
-	return it->mask ? decide_any(c, it) : want_any(c, it);
+	return mask_decides(it->mask) ? decide_any(c, it) : want_any(c, it);
 }
 
 int kw_oneOf_apply(struct schema *c, const struct todo *it)
@@ -418,8 +427,9 @@ int kw_annotation_apply(struct schema *c, const struct todo *it)
 int schema_apply(struct schema *c, const struct todo *it)
 {
 	/* a keyword that always holds may still evaluate members or elements */
-	const enum verdict v =
-		it->mask ? UNDECIDED : schema_keyword_verdict(c, it->location, it->v, it->row, 0);
+	const enum verdict v = it->mask && keyword_evaluates(it->row)
+	                               ? UNDECIDED
+	                               : schema_keyword_verdict(c, it->location, it->v, it->row, 0);
 	struct branch *x;
 
 	if (v == UNDECIDED)

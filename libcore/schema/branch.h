@@ -5,6 +5,10 @@
 #include "schema/keyword.h"
 #include "automata/dfa.h"
 
+/* Bit of a mask: the keyword may name members of an object that is closed (schema_opts.closed). The
+ * other bits belong to unevaluated* keywords of the schema. */
+#define MASK_NAMES (UINT32_C(1) << 31)
+
 /* Work left in a branch: a literal, or keyword v of the schema at `location`. */
 struct todo {
 	struct todo *next;
@@ -37,7 +41,7 @@ struct fact {
 		uint32_t need; /* FACT_HAS: index among the FACT_HAS */
 	};
 	uint32_t to, min, max;
-	int evaluates; /* 1: its members or elements count as evaluated for mask */
+	int evaluates; /* 1: its members or elements count as evaluated, or named, for mask */
 	int neg;       /* FACT_REST: some member or element satisfies lit */
 	uint32_t bit;  /* FACT_REST: the bit of its keyword */
 	const struct json *v;
@@ -50,11 +54,15 @@ struct branch {
 	struct fact *facts;        /* newest first */
 	const struct dfa *text;    /* accepted numbers or strings; NULL: all */
 	uint32_t min, max;         /* number of members or elements */
-	uint32_t bits;             /* number of mask bits in use */
+	uint32_t bits;             /* number of mask bits in use, without MASK_NAMES */
+	int lists;                 /* 1: properties or patternProperties name its members */
+	int listed;                /* 1: text has only values of const or enum */
 	int dead;                  /* no value satisfies it */
 	const struct json *unique; /* the uniqueItems that holds; NULL: none */
 };
 
+/* True if a mask asks which of several schemas hold, because an unevaluated* depends on it. */
+static inline int mask_decides(uint32_t mask) { return (mask & ~MASK_NAMES) != 0; }
 /* Bound the number of members or elements. */
 static inline void branch_at_least(struct branch *x, uint32_t n)
 {

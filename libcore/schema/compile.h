@@ -91,6 +91,8 @@ static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal);
 /* Append the alternatives of a goal to it, for all types. */
 int schema_expand(struct schema *c, uint32_t goal);
+/* Append the alternatives of objects again, with the members that closing left out. */
+int schema_expand_open(struct schema *c, uint32_t goal);
 /* Set *out to the strings that satisfy a literal. */
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out);
 /* Append a copy of c->branch to the branches made; *out may be changed. */

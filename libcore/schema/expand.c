@@ -122,8 +122,8 @@ static int add_keywords(struct schema *c, struct branch *x, uint32_t loc, uint32
 			continue;
 		v = schema_keyword_verdict(c, loc, m, row, 0);
 		x->dead |= v == HOLDS_NEVER;
-		/* a keyword that always holds may still evaluate members or elements */
-		if (v == HOLDS_ALWAYS && (!mask || !keyword_is_on(row, c->type)))
+		if (v == HOLDS_ALWAYS &&
+		    (!mask || !keyword_evaluates(row) || !keyword_is_on(row, c->type)))
 			continue;
 		TRY(schema_add_todo(
 			c, x, &(struct todo){ .location = loc, .v = m, .row = row, .mask = mask },
@@ -275,7 +275,7 @@ static int finish_branch(struct schema *c, const struct branch *b)
 	if (c->type == ALT_NUMBER && c->plain)
 		TRY(schema_plain_numbers(c, text, 0, &text));
 	if (c->type == ALT_NUMBER && c->opts.canonical)
-		TRY(schema_canonical_numbers(c, text, &text));
+		TRY(schema_canonical_numbers(c, text, b->listed, &text));
 	if (text)
 		return add_text(c, c->g->goal + c->goal, text);
 	if (c->type == ALT_ARRAY)
@@ -345,20 +345,34 @@ static int expand_branch(struct schema *c, struct branch *b)
 	return b->dead ? INFER_OK : finish_branch(c, b);
 }
 
+/* Append the alternatives of one type. closed: objects are closed (schema_opts.closed). */
+static int expand_type(struct schema *c, uint32_t goal, enum alt_type type, int closed)
+{
+	struct branch b = { .max = DFA_FOREVER };
+	const uint32_t n = c->g->goal[goal].n_lits;
+
+	c->type = type;
+	c->goal = goal;
+	c->plain = c->g->goal[goal].plain;
+	c->depth = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t lit = c->g->goal[goal].lit[i];
+
+		TRY(schema_require(c, &b, lit, closed && !(lit & 1) ? MASK_NAMES : 0));
+	}
+	return expand_branch(c, &b);
+}
+
 int schema_expand(struct schema *c, uint32_t goal)
 {
-	for (int t = ALT_NULL; t <= ALT_OBJECT; t++) {
-		struct branch b = { .max = DFA_FOREVER };
-
-		c->type = (enum alt_type)t;
-		c->goal = goal;
-		c->plain = c->g->goal[goal].plain;
-		c->depth = 0;
-		for (uint32_t i = 0; i < c->g->goal[goal].n_lits; i++)
-			TRY(schema_require(c, &b, c->g->goal[goal].lit[i], 0));
-		TRY(expand_branch(c, &b));
-	}
+	for (int t = ALT_NULL; t <= ALT_OBJECT; t++)
+		TRY(expand_type(c, goal, (enum alt_type)t, c->opts.closed && t == ALT_OBJECT));
 	return INFER_OK;
+}
+
+int schema_expand_open(struct schema *c, uint32_t goal)
+{
+	return expand_type(c, goal, ALT_OBJECT, 0);
 }
 
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out)

@@ -25,6 +25,7 @@ enum keyword_value {
 	V_SCHEMA_MAP,   /* object whose members are schemas */
 	V_ITEMS,        /* schema; before 2020-12 also an array of schemas */
 	V_DEPENDENCIES, /* object whose members are schemas or arrays of strings */
+	V_REFERENCE,    /* URI reference of a schema */
 	V_COUNT,        /* integer >= 0 */
 	V_NUMBER,
 	V_POSITIVE,  /* number > 0 */
@@ -32,7 +33,6 @@ enum keyword_value {
 	V_STRING,
 	V_STRINGS,
 	V_STRINGS_MAP, /* object whose members are arrays of strings */
-	V_REFERENCE,   /* URI reference of a schema */
 	V_ARRAY,
 	V_BOOL,
 	V_FALSE, /* accepted only if false: nullable */
@@ -103,6 +103,12 @@ keyword_verdict verdict_of_type, verdict_of_const, verdict_of_enum, verdict_of_r
 static inline int keyword_constrains(const struct keyword_row *row)
 {
 	return row->apply != kw_annotation_apply;
+}
+
+/* True if the keyword may evaluate members or elements, itself or by a subschema. */
+static inline int keyword_evaluates(const struct keyword_row *row)
+{
+	return row->value >= V_SCHEMA && row->value <= V_REFERENCE;
 }
 
 /* True if the keyword constrains values of this type. */

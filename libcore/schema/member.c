@@ -11,12 +11,34 @@ static int add_named_fact(struct schema *c, struct branch *x, enum fact_kind kin
 		c, x, &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
 }
 
+/* Require the member that a string of the schema names. mask: of the keyword; a closed object may
+ * have the member. */
+static int require_member(struct schema *c, struct branch *x, const struct json *name,
+                          uint32_t mask)
+{
+	return schema_add_fact(c, x,
+	                       &(struct fact){ .kind = FACT_REQUIRED,
+	                                       .name = name->s,
+	                                       .name_n = name->n,
+	                                       .lit = LIT_FALSE,
+	                                       .mask = mask & MASK_NAMES,
+	                                       .evaluates = 1 });
+}
+
+/* Make the branch in which a keyword that names members holds. */
+static int fork_named(struct schema *c, const struct todo *it, struct branch **x)
+{
+	TRY(schema_fork(c, x));
+	(*x)->lists |= (it->mask & MASK_NAMES) != 0;
+	return INFER_OK;
+}
+
 int kw_properties_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 
 	if (!it->neg)
-		TRY(schema_fork(c, &x));
+		TRY(fork_named(c, it, &x));
 	json_each(m, it->v) {
 		struct fact f = { .kind = FACT_VALUE,
 			          .name = m->key,
@@ -39,7 +61,7 @@ int kw_patternProperties_apply(struct schema *c, const struct todo *it)
 	struct branch *x = NULL;
 
 	if (!it->neg)
-		TRY(schema_fork(c, &x));
+		TRY(fork_named(c, it, &x));
 	json_each(m, it->v) {
 		struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 			          .mask = it->mask,
@@ -142,8 +164,8 @@ int kw_required_apply(struct schema *c, const struct todo *it)
 	json_each(e, it->v) {
 		if (it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(add_named_fact(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n,
-		                   LIT_FALSE));
+		TRY(it->neg ? add_named_fact(c, x, FACT_VALUE, e->s, e->n, LIT_FALSE)
+		            : require_member(c, x, e, it->mask));
 	}
 	return INFER_OK;
 }
@@ -174,7 +196,7 @@ static int apply_dependency(struct schema *c, const struct todo *it)
 		return schema_require(c, x, lit, it->neg ? 0 : it->mask);
 	}
 	json_each(name, e)
-		TRY(add_named_fact(c, x, FACT_REQUIRED, name->s, name->n, LIT_TRUE));
+		TRY(require_member(c, x, name, it->mask));
 	return INFER_OK;
 }
 

@@ -17,6 +17,8 @@ struct build {
 	struct object_shape *o;
 	struct fact *fact; /* without FACT_REST */
 	uint32_t n_facts, n_needs, n_classes;
+	int closed;              /* 1: members that no fact names do not exist */
+	const struct dfa *named; /* names that facts with an automaton name; NULL: none */
 	struct name_class class[MOST_CLASSES]; /* disjoint: the names without a slot */
 };
 
@@ -69,6 +71,19 @@ static int gather_facts(struct schema *c, const struct branch *b, struct build *
 		to->need = u->n_needs++;
 	}
 	u->o->needs = (UINT32_C(1) << u->n_needs) - 1;
+	return INFER_OK;
+}
+
+static int fact_names(const struct fact *f) { return f->evaluates && f->mask & MASK_NAMES; }
+
+/* Set u->closed and u->named. */
+static int find_named(struct schema *c, const struct branch *b, struct build *u)
+{
+	u->closed = b->lists;
+	for (uint32_t i = 0; u->closed && i < u->n_facts; i++)
+		if (u->fact[i].keys && fact_names(u->fact + i))
+			TRY(schema_unite(c, &u->named, u->fact[i].keys));
+	c->g->goal[c->goal].closed |= u->closed;
 	return INFER_OK;
 }
 
@@ -169,9 +184,12 @@ static int facts_by_slot(struct schema *c, const struct build *u, uint32_t **fir
 
 static int fill_slot(struct schema *c, struct build *u, struct slot *slot, uint32_t *of, uint32_t n)
 {
+	int exists = !u->closed;
+
 	for (uint32_t i = 0; i < n; i++) {
 		const struct fact *f = u->fact + of[i];
 
+		exists |= fact_names(f);
 		slot->required |= f->kind == FACT_REQUIRED;
 		/* facts are listed newest first */
 		if (f->kind == FACT_VALUE && !f->keys)
@@ -180,7 +198,7 @@ static int fill_slot(struct schema *c, struct build *u, struct slot *slot, uint3
 	if (!slot->rank)
 		slot->rank = UINT32_MAX - u->o->n_slots + (uint32_t)(slot - u->o->slot);
 	u->o->required += slot->required != 0;
-	if (c->opts.strings && !dfa_match(c->opts.strings, slot->name, slot->n))
+	if (!exists || (c->opts.strings && !dfa_match(c->opts.strings, slot->name, slot->n)))
 		return INFER_OK;
 	return make_options(c, u, of, n, &slot->value);
 }
@@ -239,21 +257,30 @@ static int split_class(struct schema *c, struct build *u, uint32_t k, uint32_t i
 	return INFER_OK;
 }
 
-static int split_names(struct schema *c, struct build *u)
+/* Set *rest to the names without a slot that members may have. */
+static int names_without_slot(struct schema *c, struct build *u, const struct dfa **rest)
 {
 	struct dfa_word *word;
-	const struct dfa *rest = NULL;
 
+	*rest = NULL;
 	TRY(work_alloc(&c->w, &word, u->o->n_slots + 1, sizeof *word));
 	for (uint32_t s = 0; s < u->o->n_slots; s++)
 		word[s] = (struct dfa_word){ u->o->slot[s].name, u->o->slot[s].n };
 	if (u->o->n_slots)
-		TRY(schema_words(c, word, u->o->n_slots, 1, &rest));
+		TRY(schema_words(c, word, u->o->n_slots, 1, rest));
 	else
-		TRY(schema_complement(c, &rest));
-	TRY(schema_intersect(c, rest, c->opts.strings, &rest));
+		TRY(schema_complement(c, rest));
+	TRY(schema_intersect(c, *rest, c->opts.strings, rest));
+	return schema_intersect(c, *rest, u->named, rest);
+}
+
+static int split_names(struct schema *c, struct build *u)
+{
+	u->n_classes = 0;
+	if (u->closed && !u->named)
+		return INFER_OK;
+	TRY(names_without_slot(c, u, &u->class[0].names));
 	u->n_classes = 1;
-	u->class[0].names = rest;
 	TRY(work_alloc(&c->w, &u->class[0].in, u->n_facts + 1, 1));
 	for (uint32_t i = 0; i < u->n_facts; i++) {
 		uint32_t same = 0;
@@ -408,6 +435,7 @@ int schema_object(struct schema *c, const struct branch *b, struct alt *out)
 	u->o->max = b->max;
 	u->o->ordered = c->opts.ordered;
 	TRY(gather_facts(c, b, u));
+	TRY(find_named(c, b, u));
 	for (uint32_t i = 0; i < u->n_facts; i++)
 		if (!u->fact[i].keys)
 			TRY(add_slot(c, u->o, &cap, u->fact[i].name, u->fact[i].name_n));

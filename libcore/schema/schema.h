@@ -35,8 +35,16 @@ struct schema_opts {
 	 * them, and only if a keyword matches their names. */
 	int ordered;
 	const struct dfa *strings; /* all strings and names match it; NULL: any */
-	/* Numbers have a canonical notation if the schema allows one: integers of at most 20
-	 * digits; others with at most 20 digits before and after the point and 3 of an exponent; no
+	/* Objects are closed: members that no keyword in force names do not exist, if `properties` or
+	 * `patternProperties` names any. It is as if unevaluatedProperties: false were added to each
+	 * object that is generated, and not to schemas under `not` or those that oneOf must not
+	 * satisfy. `required` and dependentRequired name members, too. An object stays open if it
+	 * could not exist otherwise, for instance because of minProperties. A schema that cannot be
+	 * enforced for closed objects is compiled for open ones. */
+	int closed;
+	/* Numbers have a canonical notation if the schema allows one: integers fit 64 bits and have
+	 * no point and no exponent; others have at most 18 digits before the point, 20 after it
+	 * and an exponent of at most 279; values of const and enum have their shortest notation; no
 	 * -0. */
 	int canonical;
 };

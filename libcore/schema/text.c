@@ -15,6 +15,7 @@ enum {
 	CACHED_INTEGER = 2000,
 	CACHED_REGEX = 3000,
 	CACHED_CANONICAL = 4000,
+	CACHED_CANONICAL_SHORT,
 	CACHED_PLAIN,
 	CACHED_SHORT
 };
@@ -236,9 +237,14 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 	return cache_result(c, rc, v, v, bound, d, out);
 }
 
-/* canonical notations of numbers, and of integers */
-#define CANONICAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
-#define CANONICAL_INTEGERS "0|-?[1-9]\\d{0,19}"
+/* Canonical notations of numbers: their integers without exponent fit 64 bits, all fit a double. */
+#define CANONICAL \
+	"(?:0|-?[1-9]\\d{0,17}|-?(?:0|[1-9]\\d{0,17})\\.\\d{1,20})" \
+	"(?:[eE][-+]?(?:\\d\\d?|[01]\\d\\d|2[0-7]\\d))?"
+/* of integers that do not fit 64 bits, and of numbers that no canonical notation has */
+#define LONG_INTEGERS "0|-?[1-9]\\d*"
+/* one notation of each number */
+#define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
 
 /* Intersect numbers with a regular expression that matches whole numbers. */
 static int restrict_numbers(struct schema *c, const struct dfa *numbers, const char *spellings,
@@ -253,30 +259,63 @@ static int restrict_numbers(struct schema *c, const struct dfa *numbers, const c
 	return rc;
 }
 
-int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const struct dfa **out)
+/* Set *yes to 1 if all of these numbers are integers. */
+static int are_integers(struct schema *c, const struct dfa *numbers, int *yes)
 {
 	const struct dfa *integers;
 	struct dfa *d = NULL;
-	int only_integers;
 
-	*out = schema_cached(c, numbers, CACHED_CANONICAL);
+	TRY(schema_integer(c, 0, 0, &integers));
+	*yes = numbers == integers;
+	if (*yes)
+		return INFER_OK;
+	TRY(dfa_minus(&d, numbers, integers, c->w.left, c->w.err));
+	*yes = dfa_is_none(d);
+	dfa_drop(d, c->w.left);
+	return INFER_OK;
+}
+
+/* Set *d to the integers among these numbers that fit 64 bits. */
+static int restrict_to_int64(struct schema *c, const struct dfa *numbers, struct dfa **d)
+{
+	struct dfa *all;
+	int rc;
+
+	TRY(number_int64(&all, c->w.left, c->w.err));
+	if (numbers == schema_cached(c, NULL, CACHED_INTEGER)) {
+		*d = all;
+		return INFER_OK;
+	}
+	rc = dfa_and(d, numbers, all, c->w.left, c->w.err);
+	dfa_drop(all, c->w.left);
+	return rc;
+}
+
+int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, int is_short,
+                             const struct dfa **out)
+{
+	const uint32_t how = is_short ? CACHED_CANONICAL_SHORT : CACHED_CANONICAL;
+	struct dfa *d = NULL;
+	int integers = 0;
+
+	*out = schema_cached(c, numbers, how);
 	if (*out)
 		return INFER_OK;
-	TRY(schema_integer(c, 0, 0, &integers));
-	TRY(dfa_minus(&d, numbers, integers, c->w.left, c->w.err));
-	only_integers = dfa_is_none(d);
-	dfa_drop(d, c->w.left);
-	TRY(restrict_numbers(c, numbers, only_integers ? CANONICAL_INTEGERS : CANONICAL, &d));
+	if (!is_short)
+		TRY(are_integers(c, numbers, &integers));
+	TRY(integers ? restrict_to_int64(c, numbers, &d)
+	             : restrict_numbers(c, numbers, is_short ? SHORTEST : CANONICAL, &d));
+	if (dfa_is_none(d)) {
+		dfa_drop(d, c->w.left);
+		TRY(restrict_numbers(c, numbers, LONG_INTEGERS, &d));
+	}
 	*out = numbers;
 	if (dfa_is_none(d))
 		dfa_drop(d, c->w.left);
 	else
 		TRY(schema_own(c, d, out));
-	return schema_cache(c, numbers, CACHED_CANONICAL, *out);
+	return schema_cache(c, numbers, how, *out);
 }
-
-/* one notation of each number */
-#define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
 
 int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_short,
                          const struct dfa **out)

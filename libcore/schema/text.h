@@ -32,8 +32,10 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
                   const struct dfa **out);
 /* Set *out to the integers, or if neg to the other numbers. digits: 1.0 is not an integer. */
 int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out);
-/* Restrict numbers to canonical notations; to all notations if none is canonical. */
-int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const struct dfa **out);
+/* Restrict numbers to canonical notations; to all notations if none is canonical. is_short: to the
+ * shortest notation of each number. */
+int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, int is_short,
+                             const struct dfa **out);
 /* Restrict numbers to notations without exponent; is_short: to one notation of each number. */
 int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_short,
                          const struct dfa **out);

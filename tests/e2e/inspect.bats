@@ -472,6 +472,19 @@ poke() # MODEL VALUE
 	same 20 "$(infer-inspect grammar s.json --sample 20 --seed 1 --json | json samples.#)"
 }
 
+@test "grammar --sample gives objects the members that the schema names, --check takes all that it allows" {
+	echo '{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a"]}' >s.json
+	infer-inspect grammar s.json --sample 50 --seed 1 >a
+	local named='\{("[ab]": ?-?[0-9]+(, ?)?){1,2}\}'
+	same 50 "$(grep -cEx "$named" a)"
+	echo '{"c":[],"a":1.0}' >other
+	infer-inspect grammar s.json --check other
+	# both at once: each by its own rule
+	infer-inspect grammar s.json --check other --sample 50 --seed 1 | tail -n +2 | cmp - a
+	infer-inspect grammar "$(sed 's/^{/{"additionalProperties":true,/' s.json)" --sample 50 --seed 1 >b
+	grep -qvEx "$named" b
+}
+
 @test "grammar exits with 5 and the pointer for what cannot be enforced; --lax-schema ignores it by name" {
 	echo '{"properties":{"a":{"format":"phone","maxlength":3}}}' >s.json
 	fails 5 '#/properties/a/maxlength: is not a keyword of this draft' infer-inspect grammar s.json

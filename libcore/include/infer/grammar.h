@@ -34,9 +34,10 @@ enum {
 	INFER_GRAMMAR_ANNOTATE = 1 << 1,
 	/* write properties in the order of `properties`; others only if a keyword names them */
 	INFER_GRAMMAR_ORDERED = 1 << 2,
-	/* accept all forms of a number, such as 1.0 for an integer, to check texts of other
-	 * programs; else only canonical forms, if the schema allows them */
-	INFER_GRAMMAR_SPELLINGS = 1 << 3,
+	/* accept all that satisfies the schema, to check texts of other programs.  Without it, numbers
+	 * have canonical forms only (1, not 1.0, for an integer), and objects no members that the schema
+	 * does not name, if it names any and allows both */
+	INFER_GRAMMAR_AS_WRITTEN = 1 << 3,
 };
 struct infer_grammar_source {
 	int form;
