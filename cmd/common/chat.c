@@ -1,5 +1,6 @@
 /* common/chat.c - options for a conversation and its chat template. */
 #include "common/chat.h"
+#include "common/chatml.h"
 #include "common/input.h"
 #include "common/say.h"
 #include "common/stored.h"
@@ -110,8 +111,25 @@ static int open_templates(struct chat *c, const struct chat_args *a, const infer
 	return open_named(&c->template, file, NULL, err);
 }
 
+/* Open ChatML for a model that has no template. */
+static int open_chatml(struct chat *c, const infer_tokenizer *t, infer_error *err)
+{
+	struct buf text;
+
+	say_note(1, "the model has no chat template: conversations are written as ChatML");
+	buf_init(&text, MEM_BASE);
+	int rc = chatml_source(&text, t, err);
+
+	if (!rc)
+		rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
+		              : infer_chat_open(&c->template, text.at, text.len, "ChatML", err);
+	buf_fini(&text);
+	c->is_chatml = !rc;
+	return rc;
+}
+
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
-                infer_error *err)
+                const infer_tokenizer *chatml, infer_error *err)
 {
 	struct infer_str source = { 0 };
 	struct buf kept;
@@ -126,10 +144,12 @@ int chat_source(struct buf *out, const struct chat_args *a, const infer_file *fi
 		rc = infer_chat_source(file, NULL, &source, err);
 	if (!rc && !source.at)
 		rc = find_stored(&source, file, err);
-	if (!rc && !source.at)
-		rc = err_set(err, INFER_EUNSUP, "%s: has no chat template", infer_file_path(file));
-	if (!rc)
+	if (!rc && source.at)
 		buf_put(out, source.at, source.len);
+	else if (!rc && chatml)
+		rc = chatml_source(out, chatml, err);
+	else if (!rc)
+		rc = err_set(err, INFER_EUNSUP, "%s: has no chat template", infer_file_path(file));
 	buf_fini(&kept);
 	return rc;
 }
@@ -232,11 +252,14 @@ const infer_chat *chat_for(const struct chat *c, int tools)
 	return tools && c->with_tools ? c->with_tools : c->template;
 }
 
-int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file, infer_error *err)
+int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file,
+              const infer_tokenizer *chatml, infer_error *err)
 {
 	*out = (struct chat){ 0 };
 	buf_init(&out->messages, MEM_BASE);
 	TRY(open_templates(out, a, file, err));
+	if (!out->template && chatml)
+		TRY(open_chatml(out, chatml, err));
 	if (!out->template && chat_given(a))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no chat template: give one with --template");

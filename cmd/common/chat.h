@@ -44,8 +44,9 @@ int64_t chat_local_now(void);
 
 /* The template and the conversation that the options describe. */
 struct chat {
-	infer_chat *template;   /* NULL: neither the options nor the model file name a template */
+	infer_chat *template;   /* NULL: no template is named, and ChatML was not asked for */
 	infer_chat *with_tools; /* for requests with tools; NULL: `template` */
+	int is_chatml;          /* 1: no template is named, so `template` is ChatML */
 	/* The conversation without the user's turn, which the caller adds. Borrows from the members below
 	 * and from the options. */
 	struct infer_conversation c;
@@ -56,17 +57,18 @@ struct chat {
 
 /* Open the template and read the files of the options. The caller calls chat_fini, on failure too.
  * file: the model file; must outlive *out
+ * chatml: the model's tokenizer, to open ChatML if no template is named; NULL: leave out->template NULL
  * INFER_EINVAL   --template-args is not an object, or two options name standard input
  * INFER_EFORMAT  a damaged template or conversation; err names the key or the file
  * INFER_EUNSUP   an option is given and there is no template, or the template does not support it
  * INFER_EIO INFER_ENOMEM */
 int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file,
-              infer_error *err);
+              const infer_tokenizer *chatml, infer_error *err);
 void chat_fini(struct chat *c);
 /* Append the source of the template that chat_take would open to `out`. The source is not checked.
  * INFER_EUNSUP  there is no template; INFER_EIO INFER_ENOMEM */
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
-                infer_error *err);
+                const infer_tokenizer *chatml, infer_error *err);
 /* If the error is about the file of --messages, put its name before the error message.
  * messages: the file of --messages, or NULL. Returns rc. */
 int chat_named(const char *messages, int rc, infer_error *err);

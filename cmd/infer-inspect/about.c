@@ -188,7 +188,7 @@ static void put_template(struct buf *out, const infer_file *f)
 	buf_puts(out, "template  ");
 	if (stored && !*stored && !infer_file_meta(f, "tokenizer.chat_template")) {
 		buf_puts(out, " a Go template of no known family");
-	} else if (chat_take(&c, &none, f, &err)) {
+	} else if (chat_take(&c, &none, f, NULL, &err)) {
 		buf_printf(out, " damaged: %.50s", err.message);
 	} else if (!c.template) {
 		buf_puts(out, " none");

@@ -175,11 +175,11 @@ static int show_template(struct buf *out, struct shown *s, const struct inspect_
 			return err_set(err, INFER_EINVAL,
 			               "--source prints a template: only --template and --tools go "
 			               "with it");
-		TRY(chat_source(out, &o->chat, s->file, err));
+		TRY(chat_source(out, &o->chat, s->file, NULL, err));
 		buf_putc(out, '\n');
 		return INFER_OK;
 	}
-	TRY(chat_take(&s->chat, &o->chat, s->file, err));
+	TRY(chat_take(&s->chat, &o->chat, s->file, NULL, err));
 	s->template = chat_for(&s->chat, s->chat.c.tools != NULL);
 	if (!s->template)
 		return err_set(err, INFER_EUNSUP, "%s: has no chat template",

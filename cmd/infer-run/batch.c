@@ -324,12 +324,13 @@ static int set_origin(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
 	const infer_file *f = infer_model_file(b->run->model);
+	const infer_tokenizer *t = infer_model_tokenizer(b->run->model);
 	struct infer_str source = { NULL, 0 };
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
 	b->earlier.file = f;
-	int rc = b->chat.template ? chat_source(&text, &o->chat, f, err) : INFER_OK;
+	int rc = b->chat.template ? chat_source(&text, &o->chat, f, t, err) : INFER_OK;
 
 	if (text.bad)
 		rc = err_nomem(err);
@@ -354,8 +355,12 @@ static int fill_opts(struct batch *b, infer_error *err)
 	infer_engine_info(r->engine, &info);
 	TRY(run_stop(&b->stop, r, err));
 	if (!o->raw)
-		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
-	if (o->lines && b->chat.template && o->special)
+		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model),
+		              infer_model_tokenizer(r->model), err));
+	/* ChatML is for conversations; a prompt alone is continued */
+	const int raw = o->raw || (b->chat.is_chatml && !chat_given(&o->chat));
+
+	if (o->lines && b->chat.template && !raw && o->special)
 		return err_set(err, INFER_EINVAL, PROMPT_NO_SPECIAL);
 	b->opts = (struct infer_job_opts){
 		.model = r->model,
@@ -375,7 +380,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.chat = b->chat.template,
 		.chat_tools = b->chat.with_tools,
 		.conversation = b->chat.c,
-		.raw = o->raw,
+		.raw = raw,
 		.grammar = r->constrain.grammar,
 		.constraint = r->constrain.source,
 		.calls = constrain_calls(&o->constrain, &calls_name),

@@ -420,7 +420,8 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 
 	const struct input_bound bound = run_bound(&r);
 
-	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model), &bound, &err);
+	rc = prompt_take(&prompt, o, rest, infer_model_file(r.model),
+	                 infer_model_tokenizer(r.model), &bound, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)

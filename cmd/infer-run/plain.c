@@ -29,6 +29,8 @@ void plain_calls(struct buf *to, const infer_reply *r, int follows)
 		struct infer_reply_call c;
 
 		infer_reply_call(r, i, &c);
+		if (!c.arguments.len) /* cut before the arguments, which are never empty */
+			continue;
 		if (follows || to->len)
 			buf_putc(to, '\n');
 		plain_put(to, c.name.at, c.name.len);

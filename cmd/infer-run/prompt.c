@@ -42,14 +42,15 @@ static int read_words(struct prompt *p, const struct run_opts *o, const struct o
 }
 
 int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
-                const infer_file *file, const struct input_bound *bound, infer_error *err)
+                const infer_file *file, const infer_tokenizer *t, const struct input_bound *bound,
+                infer_error *err)
 {
 	const char *name;
 
 	*p = (struct prompt){ 0 };
 	buf_init(&p->words, MEM_BASE);
 	if (!o->raw)
-		TRY(chat_take(&p->chat, &o->chat, file, err));
+		TRY(chat_take(&p->chat, &o->chat, file, chat_given(&o->chat) ? t : NULL, err));
 	if (constrain_calls(&o->constrain, &name) == INFER_CALLS_NONE)
 		p->chat.c.tools = NULL;
 	if (p->chat.c.tools)

@@ -23,12 +23,15 @@ struct prompt {
 	const char *template_of; /* path of the template file; borrowed */
 };
 
-/* Read the prompt. It is a conversation if there is a template and --raw is not given. The caller calls
- * prompt_fini, on failure too.
+/* Read the prompt. It is a conversation if --raw is not given and there is a template, or an option of
+ * conversations: without a template these are written as ChatML. The caller calls prompt_fini, on failure
+ * too.
+ * t: the model's tokenizer
  * INFER_EINVAL  no text, text that is not UTF-8, or --special in a conversation
  * and the errors of chat_take and input_read */
 int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
-                const infer_file *file, const struct input_bound *bound, infer_error *err);
+                const infer_file *file, const infer_tokenizer *t, const struct input_bound *bound,
+                infer_error *err);
 void prompt_fini(struct prompt *p);
 /* Apply the template: set p->text and p->n. Errors: those of infer_chat_render. */
 int prompt_render(struct prompt *p, const infer_tokenizer *t, infer_error *err);

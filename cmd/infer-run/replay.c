@@ -338,7 +338,8 @@ static int open_replay(struct replay *a, infer_error *err)
 	const struct run_opts *o = &a->opts;
 	struct infer_job_opts opts;
 
-	TRY(chat_take(&a->chat, &o->chat, infer_model_file(a->run.model), err));
+	TRY(chat_take(&a->chat, &o->chat, infer_model_file(a->run.model),
+	              infer_model_tokenizer(a->run.model), err));
 	opts = (struct infer_job_opts){
 		.model = a->run.model,
 		.max_tokens = -1,
@@ -346,6 +347,7 @@ static int open_replay(struct replay *a, infer_error *err)
 		.chat = a->chat.template,
 		.chat_tools = a->chat.with_tools,
 		.conversation = a->chat.c,
+		.raw = a->chat.is_chatml && !chat_given(&o->chat),
 	};
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
 	set_origin(a);

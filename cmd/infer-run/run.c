@@ -74,9 +74,10 @@ static const char *template_of(const struct run *r)
 		return o->chat.template;
 	if (infer_file_meta(infer_model_file(r->model), "tokenizer.chat_template"))
 		return "the model's";
-	return stored_template(infer_file_path(infer_model_file(r->model)))
-	               ? "that of Ollama's family"
-	               : "the model has none";
+	if (stored_template(infer_file_path(infer_model_file(r->model))))
+		return "that of Ollama's family";
+	return chat_given(&o->chat) || o->interactive ? "ChatML, as the model has none"
+	                                              : "the model has none";
 }
 
 /* Print the model, threads, kernels and template, with -v. */

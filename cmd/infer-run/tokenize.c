@@ -84,7 +84,7 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 	int rc = vocab_open(&v, o, &err);
 
 	if (!rc)
-		rc = prompt_take(&p, o, rest, v.file, NULL, &err);
+		rc = prompt_take(&p, o, rest, v.file, v.tok, NULL, &err);
 	if (!rc)
 		rc = run_confine(o, 0, &err);
 	if (!rc)

@@ -46,6 +46,14 @@ calls() {
 	same tools "$(json constraint.form <out)"
 }
 
+@test "a call that is cut before its arguments begin is not printed" {
+	for n in $(seq 1 48); do
+		go --tools tools --tool-choice look --seed 1 -n "$n" the >out
+		run ! grep -qE '^look ?$' out
+	done
+	go --tools tools --tool-choice look --seed 1 the | grep -q '^look {'
+}
+
 @test "requests say it too, in both forms; a request that is kept says it again" {
 	t=$(tr -d '\n' <tools)
 	of="[{\"type\":\"function\",\"function\":$(echo "$t" | sed 's/^\[//; s/,{"name":"stop"}\]$//')}]"

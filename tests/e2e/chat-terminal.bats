@@ -216,8 +216,11 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	grep -q 'cut after 5 tokens' err
 }
 
-@test "a model without a template is refused by name; --raw goes on with a text" {
-	fails 3 'bpe.gguf: has no chat template: give one with --template FILE' infer-run -m "$M" -i
+@test "a model without a template: the conversation is written as ChatML, which is said; --raw continues a text" {
+	printf 'the\n/save chatml.json\n' | infer-run -m "$M" -i --temp 0 -n 3 >out 2>err
+	grep -q 'the conversation is written as ChatML; --raw continues a text' err
+	printf '%s\n' '[{"role":"user","content":"the"}]' >one.json
+	same "$(infer-run -q -m "$M" --no-stdin --temp 0 -n 3 --messages one.json)" "$(content chatml.json 1)"
 	same "$(infer-run -q -m demo --no-stdin --temp 0 --raw "$story")" "$(printf '%s\n' "$story" | talk --raw)"
 	printf 'Story about\n/save it.json\n a fox\n' | talk --raw -n 3 >out
 	a=$(content it.json 1; echo .)

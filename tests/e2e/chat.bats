@@ -143,11 +143,28 @@ put_keys()
 	fails 2 '--template-args: line 1' infer-run --no-stdin --template-args '{' the
 }
 
-@test "a model without a template: what needs one is refused, --template gives one" {
-	for o in '--system S' '--think on' '--template-args {}' "--messages $(T talk.json)" "--tools $(T tools.json)"; do
-		# shellcheck disable=SC2086
-		fails 3 'the model has no chat template' infer-run --no-stdin -m "$PLAIN" $o the
-	done
+@test "a model without a template: conversations are written as ChatML, --template gives another" {
+	im() { printf '<|im_start|>%s\n%s' "$1" "$2"; }
+	end='<|im_end|>
+'
+	same "$(im system S)$end$(im user the)$end$(im assistant '')" "$(show -m "$PLAIN" --system S the)"
+	same "$(im user the)$end$(im assistant '')" "$(show -m "$PLAIN" --template-args '{}' the)"
+	printf '[{"role":"user","content":"the"},{"role":"assistant","content":"of"},{"role":"user","content":"and"}]' >talk.json
+	want="$(im user the)$end$(im assistant of)$end$(im user and)$end$(im assistant '')"
+	same "$want" "$(show -m "$PLAIN" --messages talk.json)"
+	same the "$(show -m "$PLAIN" the)"
+	show -m "$PLAIN" --tools "$(T tools.json)" the | grep -q '^<tool_call>$'
+	fails 3 'does not switch thinking' infer-run --no-stdin -m "$PLAIN" --think on the
+	printf '%s\n' '{"id":"a","prompt":"the"}' "{\"id\":\"b\",\"messages\":$(cat talk.json)}" >in.jsonl
+	o='-q -m '$PLAIN' --temp 0 -n 8 --no-stdin'
+	# shellcheck disable=SC2086
+	infer-run $o --batch in.jsonl --ordered >out
+	# shellcheck disable=SC2086
+	same "$(infer-run $o the)" "$(sed -n 1p out | json text)"
+	# shellcheck disable=SC2086
+	same "$(infer-run $o --messages talk.json)" "$(sed -n 2p out | json text)"
+	infer-run -v -m "$PLAIN" -n 1 --no-stdin --system S the 2>err
+	grep -q 'conversations are written as ChatML' err
 	same 'user=the;assistant=' "$(show -m "$PLAIN" --template "$(T all.jinja)" the)"
 	infer-run -q -m "$PLAIN" --no-stdin --template "$(T all.jinja)" -n 2 the >out
 	same 1 "$(wc -l <out)"

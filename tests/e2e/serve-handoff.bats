@@ -45,6 +45,8 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	plain --seed 5 --repeat-penalty 1.3 --frequency-penalty 0.2 --samplers 'penalties,top_k,temperature' -n 30 -o jsonl the of
 	plain --seed 6 --dry-multiplier 0.8 --dry-sequence-breaker none --dry-sequence-breaker and -n 30 -o jsonl the of
 	plain --seed 7 --logit-bias 32=-inf --logit-bias 5=3.5 -n 30 -o jsonl the of
+	# the model has no template: ChatML
+	plain --temp 0 --system S -n 30 the of
 }
 
 @test "where it ends: stop, ids, lengths, several runs, chosen fields" {

@@ -13,18 +13,16 @@
 static int take_chat(struct chat *c, const struct repl *r, const struct run *run, infer_error *err)
 {
 	infer_error why = { 0 };
-	const char *name = r->o.model ? r->o.model : "demo";
 
 	*c = (struct chat){ 0 };
 	if (r->o.raw)
 		return INFER_OK;
-	int rc = chat_take(c, &r->o.chat, infer_model_file(run->model), &why);
+	int rc = chat_take(c, &r->o.chat, infer_model_file(run->model),
+	                   infer_model_tokenizer(run->model), &why);
 
-	if (!rc && !c->template)
-		rc = err_set(&why, INFER_EUNSUP,
-		             "%s: has no chat template: give one with --template FILE, or continue "
-		             "a text with --raw",
-		             name);
+	if (!rc && c->is_chatml)
+		say_warning("the model has no chat template: the conversation is written as "
+		            "ChatML; --raw continues a text");
 	if (rc) {
 		chat_fini(c);
 		return err_set(err, rc, "%s", why.message);

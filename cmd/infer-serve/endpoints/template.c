@@ -110,7 +110,7 @@ void ep_props(struct http_request *r)
 
 	buf_init(&source, MEM_BASE);
 	if (m->chat.template)
-		(void)chat_source(&source, &m->o.chat, f, NULL);
+		(void)chat_source(&source, &m->o.chat, f, t, NULL);
 	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	put_settings(&w, m);

@@ -1,5 +1,4 @@
 /* infer-serve/ops/served.c - a served model: opening and closing its file, engine and readers. */
-#include "infer-serve/ops/chatml.h"
 #include "infer-serve/ops/server.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -126,9 +125,9 @@ static int open_reader(struct served *m, infer_error *err)
 	struct infer_engine_info info;
 
 	infer_engine_info(m->engine, &info);
-	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model), err));
-	m->has_own_chat = m->chat.template != NULL;
-	TRY(chatml_open(&m->chat.template, infer_model_tokenizer(m->model), err));
+	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model),
+	              infer_model_tokenizer(m->model), err));
+	m->has_own_chat = !m->chat.is_chatml;
 	TRY(chat_warn_calls(&m->chat, m->name, err));
 	struct infer_job_opts jo = {
 		.model = m->model,
@@ -150,7 +149,7 @@ static int open_reader(struct served *m, infer_error *err)
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT | seeded,
 	};
 	TRY(infer_job_reader_new(&m->reader, &jo, err));
-	jo.chat = m->has_own_chat ? m->chat.template : NULL;
+	jo.raw = !m->has_own_chat; /* as in infer-run: ChatML is for conversations only */
 	jo.max_tokens_given = 1;
 	jo.encode = 0;
 	jo.calls = INFER_CALLS_FREE;

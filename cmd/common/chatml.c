@@ -1,8 +1,6 @@
-/* infer-serve/ops/chatml.c - conversations with a model that has no chat template: ChatML, and
+/* common/chatml.c - conversations with a model that has no chat template: ChatML, and
  * calls of tools as JSON between tags */
-#include "infer-serve/ops/chatml.h"
-#include "common/say.h"
-#include "base/buf.h"
+#include "common/chatml.h"
 #include "base/err.h"
 
 /* first line of the template, if the tokenizer adds BOS */
@@ -41,21 +39,13 @@ static int adds_bos(int *adds, const infer_tokenizer *t, infer_error *err)
 	return INFER_OK;
 }
 
-int chatml_open(infer_chat **chat, const infer_tokenizer *t, infer_error *err)
+int chatml_source(struct buf *out, const infer_tokenizer *t, infer_error *err)
 {
-	struct buf text;
-	int adds, rc;
+	int adds;
 
-	if (*chat)
-		return INFER_OK;
 	TRY(adds_bos(&adds, t, err));
-	say_note(1, "the model has no chat template: conversations are written as ChatML");
-	buf_init(&text, MEM_BASE);
 	if (adds)
-		buf_puts(&text, bos);
-	buf_puts(&text, source);
-	rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the server")
-	              : infer_chat_open(chat, text.at, text.len, "ChatML", err);
-	buf_fini(&text);
-	return rc;
+		buf_puts(out, bos);
+	buf_puts(out, source);
+	return INFER_OK;
 }
