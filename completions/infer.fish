@@ -137,7 +137,7 @@ complete -c infer-quant -l copy -d 'change no tensor: another split, compression
 complete -c infer-quant -l merge -d 'join a split model; of imatrix: add files up'
 complete -c infer-quant -l keep -x -d 'tensors of such names in that type'
 complete -c infer-quant -l imatrix -r -F -d 'importances of columns, GGUF or .dat'
-complete -c infer-quant -l max-bytes -x -d 'types for a file of that size, measured on -f TEXT'
+complete -c infer-quant -l max-bytes -x -d 'types for a file of that size, by measuring'
 complete -c infer-quant -l bpw -x -d 'the same, for X bits of a weight'
 complete -c infer-quant -l recipe -r -F -d 'all of this from a YAML file, infer-recipe(5)'
 complete -c infer-quant -l save-recipe -r -F -d 'write the recipe of OUT to FILE'

@@ -24,7 +24,7 @@ static const struct opt quant_rows[] = {
 	  .marks = OPT_COMMON },
 	{ OPT_STR, 0, "imatrix", "FILE", "importances of columns, GGUF or .dat", AT(imatrix),
 	  .marks = OPT_COMMON, .values = "@file" },
-	{ OPT_SIZE, 0, "max-bytes", "SIZE", "types for a file of that size, measured on -f TEXT",
+	{ OPT_SIZE, 0, "max-bytes", "SIZE", "types for a file of that size, by measuring",
 	  AT(max_bytes), 1, 1e18, .marks = OPT_COMMON },
 	{ OPT_NUM, 0, "bpw", "X", "the same, for X bits of a weight", AT(bpw), 0.5, 64,
 	  .marks = OPT_COMMON },

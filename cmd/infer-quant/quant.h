@@ -69,9 +69,12 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest);
 
 /* ---- size_target.c ---- */
 
-int size_target_check(const struct quant_opts *o, infer_error *err);
+/* Check the options of a size target. gptq: the method is GPTQ, which has no built-in text. */
+int size_target_check(const struct quant_opts *o, int gptq, infer_error *err);
 /* Choose a type for every tensor to reach the size target of `from` (NULL: of the options). *out: the
  * recipe. */
 int size_target_search(infer_recipe **out, const infer_recipe *from, const infer_file *in,
                        const struct quant_opts *o, infer_error *err);
+/* Return the built-in text that is measured on without -f and --calibration. */
+struct infer_str sample_text(void);
 #endif

@@ -74,7 +74,7 @@ static int check_what(const struct quant_opts *o, infer_error *err)
 		return err_set(err, INFER_EINVAL,
 		               "--max-bytes and --bpw choose types: not --type, --copy or --merge");
 	if (has_target)
-		return size_target_check(o, err);
+		return size_target_check(o, quant_gptq(o), err);
 	if (!o->recipe && ways != 1)
 		return err_set(err, INFER_EINVAL, "%s",
 		               ways ? "--type, --copy and --merge exclude each other"
@@ -328,7 +328,7 @@ static int choose_types(struct run *r, infer_error *err)
 		               r->o->recipe);
 	if (r->recipe ? info.type != NULL : !r->o->max_bytes && !(r->o->bpw > 0))
 		return INFER_OK;
-	TRY(size_target_check(r->o, err));
+	TRY(size_target_check(r->o, info.gptq || quant_gptq(r->o), err));
 	TRY(size_target_search(&chosen, r->recipe, r->file, r->o, err));
 	infer_recipe_free(r->recipe);
 	r->recipe = chosen;

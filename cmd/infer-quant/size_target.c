@@ -5,8 +5,9 @@
 #include "base/os.h"
 #include "common/input.h"
 #include "common/progress.h"
+#include "common/say.h"
 
-int size_target_check(const struct quant_opts *o, infer_error *err)
+int size_target_check(const struct quant_opts *o, int gptq, infer_error *err)
 {
 	if (o->max_bytes && o->bpw > 0)
 		return err_set(err, INFER_EINVAL, "--max-bytes and --bpw exclude each other");
@@ -14,9 +15,27 @@ int size_target_check(const struct quant_opts *o, infer_error *err)
 		return err_set(err, INFER_EINVAL,
 		               "--report would measure on the text that the types are chosen with: "
 		               "choose them with --calibration TEXT");
-	if (!quant_calibration(o)->n)
+	if (gptq && !quant_calibration(o)->n)
 		return err_set(err, INFER_EINVAL,
-		               "types for a size are chosen by measuring on a text: -f TEXT");
+		               "GPTQ needs a text to measure the inputs of the weights: -f TEXT");
+	return INFER_OK;
+}
+
+/* Read the text that was given into *b, and set *text to that or to the built-in one. */
+static int read_text(struct infer_str *text, struct buf *b, const struct quant_opts *o,
+                     infer_error *err)
+{
+	const struct opt_rest none = { 0 };
+
+	*text = sample_text();
+	if (!quant_calibration(o)->n) {
+		say_warning("no -f TEXT: types are chosen by measuring on a built-in text of %zu KB",
+		            text->len / 1000);
+		return INFER_OK;
+	}
+	TRY(input_read(b, &none, quant_calibration(o),
+	               INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL, err));
+	*text = (struct infer_str){ b->at ? b->at : "", b->len };
 	return INFER_OK;
 }
 
@@ -32,25 +51,24 @@ int size_target_search(infer_recipe **out, const infer_recipe *from, const infer
 		                     .method = o->method,
 		                     .shard_bytes = o->shard_bytes,
 		                     .watch = { progress_at, NULL } };
-	const struct opt_rest none = { 0 };
 	struct os_limits limits;
-	struct buf text;
+	struct infer_str text;
+	struct buf given;
 	int rc;
 
 	TRY(engine_args_take(&ao.engine, &o->engine, err));
 	os_limits(&limits);
 	if (!ao.engine.threads)
 		ao.engine.threads = limits.threads;
-	buf_init(&text, MEM_BASE);
-	rc = input_read(&text, &none, quant_calibration(o),
-	                INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL, err);
-	ao.text = text.at ? text.at : "";
-	ao.text_bytes = text.len;
+	buf_init(&given, MEM_BASE);
+	rc = read_text(&text, &given, o, err);
 	if (!rc) {
+		ao.text = text.at;
+		ao.text_bytes = text.len;
 		progress_begin("measured", PROGRESS_ITEMS, 0);
 		rc = infer_bpw_search(out, in, &ao, err);
 		progress_end();
 	}
-	buf_fini(&text);
+	buf_fini(&given);
 	return rc;
 }

@@ -97,13 +97,27 @@ recipe() { printf 'infer-recipe: 1\n%b' "$1" >r.yaml; }
 	same 0 "$(infer-inspect tensors g.gguf | grep -cE ' (I?Q[23]_|IQ4_XS)')"
 }
 
+@test "without a text a size is aimed at with a built-in one, which is said" {
+	mkmodel --embd 256 --ff 256 --vocab 512 --layers 1 small.gguf
+	infer-quant --bpw 9 -c 16 small.gguf a.gguf --save-recipe a.yaml 2>err
+	same 'infer-quant: warning: no -f TEXT: types are chosen by measuring on a built-in text of 9 KB' "$(grep text err)"
+	infer-quant -q --bpw 9 -c 16 -t 2 -f "$TOP/cmd/infer-quant/sample.txt" small.gguf b.gguf 2>err
+	[ ! -s err ]
+	cmp a.gguf b.gguf
+	same "$(sha256sum <"$TOP/cmd/infer-quant/sample.txt" | cut -d ' ' -f 1)" "$(sed -n 's/.*sha256: //p' a.yaml | tr -d "'")"
+	# a recipe with a target does the same
+	recipe 'target: {bpw: 9}\n'
+	infer-quant -q --recipe r.yaml -c 16 small.gguf c.gguf
+	cmp a.gguf c.gguf
+}
+
 @test "a size that cannot be aimed at is refused" {
 	small() { infer-quant "$@" small.gguf x.gguf; }
 	mkmodel --embd 256 --ff 256 --vocab 512 --layers 1 small.gguf
 	f="-f $BATS_FILE_TMPDIR/text -c 16"
 	fails 2 '1 bits per weight are too few: the model needs at least 8\.5' small --bpw 1 --keep .=Q8_0 $f
 	fails 2 '10 bytes are too few for the file: it needs at least [0-9]{6}$' small --max-bytes 10 --keep .=Q8_0 $f
-	fails 2 'chosen by measuring on a text: -f' small --bpw 4
+	fails 2 'GPTQ needs a text' small --bpw 4 --method gptq
 	fails 2 'exclude each other' small --bpw 4 --max-bytes 5 $f
 	fails 2 'not --type, --copy or --merge' small --bpw 4 --type Q4_K $f
 	fails 2 'report would measure on the text' small --bpw 4 --report $f
@@ -111,7 +125,8 @@ recipe() { printf 'infer-recipe: 1\n%b' "$1" >r.yaml; }
 	fails 2 'two windows of' small --bpw 4 -f "$BATS_FILE_TMPDIR/text" -c 200
 	recipe 'target: {bpw: 4}\ntensors: {nope: F16}\n'
 	fails 3 "r.yaml: line 3, column 11: 'nope': matches no tensor" small --recipe r.yaml $f
-	fails 2 'chosen by measuring on a text: -f' small --recipe r.yaml
+	recipe 'target: {bpw: 4}\nmethod: gptq\n'
+	fails 2 'GPTQ needs a text' small --recipe r.yaml
 	recipe "target: {bpw: 4}\\ncalibration: {sha256: $(printf '0%.0s' {1..64})}\\n"
 	fails 3 'r.yaml: line 3, column 23: the text has another SHA-256' small --recipe r.yaml $f
 	recipe 'type: Q4_K\n'
