@@ -29,8 +29,9 @@ static int read_text(struct infer_str *text, struct buf *b, const struct quant_o
 
 	*text = sample_text();
 	if (!quant_calibration(o)->n) {
-		say_warning("no -f TEXT: types are chosen by measuring on a built-in text of %zu KB",
-		            text->len / 1000);
+		say_warning(
+			"no -f TEXT: types are chosen by measuring on a built-in text of %zu KB",
+			text->len / 1000);
 		return INFER_OK;
 	}
 	TRY(input_read(b, &none, quant_calibration(o),
