@@ -8,6 +8,12 @@
  * tables, per token of the vocabulary; CANDIDATE: sampling candidates, per token and user.  Fitted
  * to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
 enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
+/* Bytes that an engine takes on each accelerator with its own memory, before weights: the context of CUDA. */
+enum { GPU_PROCESS = 400 << 20 };
+/* The part of a unified memory that the system gives to the GPU: 70 % with 32 GB, 78 % with more, by the
+ * README of github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference. */
+static const double UNIFIED_PART = 0.75;
+
 /* bytes of a cached file that Linux maps on a page fault */
 enum { AROUND = 64 << 10 };
 
@@ -42,7 +48,8 @@ static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s
 	double gpus = how->gpus > 0 ? how->gpus : 1,
 	       there = (n->weights - s->table_bytes + n->kv) * how->gpu_part / gpus;
 
-	n->gpu = how->gpu_part > 0 ? there + n->workspace / (all_on_gpu(how) ? 1 : 2) : 0;
+	n->gpu = how->gpu_part > 0 ? there + n->workspace / (all_on_gpu(how) ? 1 : 2) + GPU_PROCESS
+	                           : 0;
 	n->host = n->weights + n->kv + n->workspace + n->process;
 	if (how->gpu_part > 0) /* weights on accelerators are not also kept on the host */
 		n->host = s->table_bytes + n->process +
@@ -54,6 +61,8 @@ static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s
 	}
 	n->host_there = a->budget_bytes ? (double)a->budget_bytes : (double)m->memory_bytes;
 	n->gpu_there = (double)m->gpu.memory_bytes;
+	if (m->gpu.unified)
+		n->gpu_there *= UNIFIED_PART;
 	if (a->budget_bytes && m->gpu.count && n->gpu_there > (double)a->budget_bytes)
 		n->gpu_there = (double)a->budget_bytes;
 	/* a machine without memory_bytes describes accelerators only: skip the check of the host */
@@ -108,6 +117,12 @@ static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
 		          touched_cache_bytes(s, a) + (double)engine->touched_bytes + n->process;
 	}
 	divide_memory(n, s, m, a);
+}
+
+void infer_plan_fits(struct infer_plan_need *need, const struct infer_shape *s,
+                     const struct infer_machine *m, const struct infer_plan_ask *ask)
+{
+	need_of(need, s, m, ask, NULL);
 }
 
 int infer_plan_engine(struct infer_engine_need *need, const infer_model *model,

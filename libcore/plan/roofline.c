@@ -5,13 +5,7 @@
 #include "base/mem.h"
 #include "graph/graph.h"
 #include "kern/kern.h"
-
-static double element_bytes(int type)
-{
-	const struct infer_type_info *t = infer_type_info(type);
-
-	return (double)t->block_bytes / t->block;
-}
+#include "plan/shape.h"
 
 /* Return the counter for the operations of products with the weight.  Quantised weights are
  * multiplied as int8; types without kernels are decoded to f32. */

@@ -3,18 +3,12 @@
 #include "arch/arch.h"
 #include "base/err.h"
 #include "graph/graph.h"
+#include "plan/shape.h"
 #include "probe/probe.h"
 
 #include <string.h>
 
-static double element_bytes(int type)
-{
-	const struct infer_type_info *t = infer_type_info(type);
-
-	return (double)t->block_bytes / t->block;
-}
-
-static int slot_of(const char *name)
+int shape_slot(const char *name)
 {
 	for (int i = 0; probe_elem_name(i); i++)
 		if (!strcmp(probe_elem_name(i), name))
@@ -27,23 +21,23 @@ static int row_slot(const struct graph_node *n)
 {
 	switch ((enum graph_op)n->op) {
 	case GRAPH_NORM:
-		return slot_of(n->norm.centred ? "layer_norm" : "rms_norm");
+		return shape_slot(n->norm.centred ? "layer_norm" : "rms_norm");
 	case GRAPH_ROPE:
-		return slot_of(n->rope.halves ? "rope_halves" : "rope_pairs");
+		return shape_slot(n->rope.halves ? "rope_halves" : "rope_pairs");
 	case GRAPH_SILU_MUL:
-		return slot_of("silu_mul");
+		return shape_slot("silu_mul");
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
-		return slot_of(n->op == GRAPH_GELU || n->gelu_mul.erf ? "gelu_erf_mul"
-		                                                      : "gelu_mul");
+		return shape_slot(n->op == GRAPH_GELU || n->gelu_mul.erf ? "gelu_erf_mul"
+		                                                         : "gelu_mul");
 	case GRAPH_GATE:
-		return slot_of("sigmoid_mul");
+		return shape_slot("sigmoid_mul");
 	case GRAPH_ADD:
-		return slot_of("add_scaled");
+		return shape_slot("add_scaled");
 	case GRAPH_ROUTE:
-		return slot_of("lse");
+		return shape_slot("lse");
 	case GRAPH_CONV1D:
-		return slot_of("add_scaled");
+		return shape_slot("add_scaled");
 	case GRAPH_KV_PUT:
 	case GRAPH_EMBED:
 	case GRAPH_MM:
@@ -64,10 +58,10 @@ static int row_slot(const struct graph_node *n)
 	case GRAPH_OPS:
 		break;
 	}
-	return slot_of("scale");
+	return shape_slot("scale");
 }
 
-static int add_work(struct infer_shape *s, const struct infer_work *w, infer_error *err)
+int shape_add(struct infer_shape *s, const struct infer_work *w, infer_error *err)
 {
 	for (int i = 0; i < s->n_work; i++) {
 		struct infer_work like = s->work[i];
@@ -96,7 +90,7 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 	work.type = w->type;
 	work.n = w->ne[1];
 	work.k = w->ne[0];
-	return add_work(s, &work, err);
+	return shape_add(s, &work, err);
 }
 
 /* Add the products of a weight that has one matrix for each head. */
@@ -123,7 +117,7 @@ static int add_experts(struct infer_shape *s, const struct backend_model *parts,
 		w.type = of->type;
 		w.n = of->ne[1];
 		w.k = of->ne[0];
-		TRY(add_work(s, &w, err));
+		TRY(shape_add(s, &w, err));
 	}
 	return INFER_OK;
 }
@@ -146,7 +140,7 @@ static void set_attn(struct infer_work *w, const struct graph_node *n, int laten
 	w->dv = n->attn.dv;
 	w->window = n->attn.window;
 	w->latent = latent;
-	w->slot = slot_of("attn_merge");
+	w->slot = shape_slot("attn_merge");
 }
 
 static void set_delta(struct infer_work *w, const struct graph_node *n)
@@ -155,7 +149,7 @@ static void set_delta(struct infer_work *w, const struct graph_node *n)
 	w->heads = n->gated_delta.heads;
 	w->dk = n->gated_delta.dk;
 	w->dv = n->gated_delta.dv;
-	w->slot = slot_of("add_scaled");
+	w->slot = shape_slot("add_scaled");
 }
 
 static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
@@ -177,10 +171,10 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_ATTN:
 		set_attn(&w, n, parts->graph->nodes[n->src[1]].kv_put.mla);
 		w.borrows = is_read_before(parts->graph, at);
-		return add_work(s, &w, err);
+		return shape_add(s, &w, err);
 	case GRAPH_GATED_DELTA:
 		set_delta(&w, n);
-		return add_work(s, &w, err);
+		return shape_add(s, &w, err);
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -217,7 +211,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.k = (int64_t)n->cols * n->altup_mix.by;
 	else if (n->op == GRAPH_CONV1D)
 		w.k = (int64_t)n->cols * n->conv1d.taps;
-	return add_work(s, &w, err);
+	return shape_add(s, &w, err);
 }
 
 /* True if the graph multiplies rows by the matrix. */
@@ -251,8 +245,7 @@ static double table_bytes(const struct backend_model *parts, double *elements)
 	return bytes;
 }
 
-/* Return the active parameters: the weights used for one token. */
-static double active_params(const struct infer_shape *s)
+double shape_active_params(const struct infer_shape *s)
 {
 	double sum = 0;
 
@@ -312,7 +305,7 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 		TRY(add_node(s, &parts, i, err));
 	s->regions = count_regions(parts.graph);
 	s->table_bytes = table_bytes(&parts, &s->table_elements);
-	s->active_params = active_params(s);
+	s->active_params = shape_active_params(s);
 	return INFER_OK;
 }
 
@@ -322,25 +315,76 @@ static double matrix_bytes(const struct infer_work *w)
 	       (w->kind == INFER_WORK_EXPERTS ? w->experts : 1);
 }
 
-void infer_shape_retype(struct infer_shape *s, int type)
+/* Return the type of half of the down projections in a mix such as Q4_K_M; the same type if there is no such mix. */
+static int better_type(int type)
 {
-	double was = 0, is = 0;
+	return type == INFER_Q5_K || type == INFER_Q4_K ? INFER_Q6_K
+	       : type == INFER_Q3_K                     ? INFER_Q4_K
+	       : type == INFER_Q2_K                     ? INFER_Q3_K
+	                                                : type;
+}
+
+/* Return the row length of the matrices that end a feed-forward block: the longest rows that make a row
+ * of the embedding. */
+static int64_t down_length(const struct infer_shape *s)
+{
+	int64_t k = 0;
 
 	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		if ((w->kind == INFER_WORK_MATRIX || w->kind == INFER_WORK_EXPERTS) &&
+		    w->n == s->embd && w->k > k)
+			k = w->k;
+	}
+	return k;
+}
+
+/* Change half of the matrices of work i, which end feed-forward blocks, to the better type of the mix. */
+static void improve_half(struct infer_shape *s, int i)
+{
+	struct infer_work *w = &s->work[i];
+	int type = better_type(w->type), half = w->times / 2;
+
+	if (!half || type == w->type || w->k % infer_type_info(type)->block ||
+	    s->n_work == INFER_WORKS)
+		return;
+	struct infer_work *more = &s->work[s->n_work++];
+
+	*more = *w;
+	more->type = type;
+	more->times = half;
+	w->times -= half;
+}
+
+/* Change work i to the type, or to one that its row length allows. */
+static void retype_work(struct infer_work *w, int type)
+{
+	if (w->out && element_bytes(type) < element_bytes(INFER_Q6_K))
+		type = INFER_Q6_K;
+	if (w->k % infer_type_info(type)->block)
+		type = INFER_Q8_0;
+	if (w->k % infer_type_info(type)->block == 0 && w->type != INFER_F32)
+		w->type = type;
+}
+
+void infer_shape_retype(struct infer_shape *s, int type)
+{
+	int64_t down = down_length(s);
+	double was = 0, is = 0;
+
+	for (int i = 0, n = s->n_work; i < n; i++) {
 		struct infer_work *w = &s->work[i];
-		int to = type;
 
 		if (w->kind != INFER_WORK_MATRIX && w->kind != INFER_WORK_EXPERTS)
 			continue;
 		was += matrix_bytes(w);
-		if (w->out && element_bytes(to) < element_bytes(INFER_Q6_K))
-			to = INFER_Q6_K;
-		if (w->k % infer_type_info(to)->block)
-			to = INFER_Q8_0;
-		if (w->k % infer_type_info(to)->block == 0 && w->type != INFER_F32)
-			w->type = to;
-		is += matrix_bytes(w);
+		retype_work(w, type);
+		if (!w->out && w->n == s->embd && w->k == down && w->type == type)
+			improve_half(s, i);
 	}
+	for (int i = 0; i < s->n_work; i++)
+		if (s->work[i].kind == INFER_WORK_MATRIX || s->work[i].kind == INFER_WORK_EXPERTS)
+			is += matrix_bytes(&s->work[i]);
 	if (s->table_bytes > 0) {
 		double table = s->table_elements * element_bytes(type);
 		was += s->table_bytes;

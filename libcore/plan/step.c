@@ -4,15 +4,10 @@
 #include <infer/plan.h>
 #include "backend/cpu/limits.h"
 #include "kern/kern.h"
+#include "plan/efficiency.h"
+#include "plan/shape.h"
 
 #include <string.h>
-
-static double element_bytes(int type)
-{
-	const struct infer_type_info *t = infer_type_info(type);
-
-	return (double)t->block_bytes / t->block;
-}
 
 const char *infer_bound_name(int bound)
 {
@@ -327,23 +322,27 @@ static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
 	t->limit += x;
 }
 
-/* Return the seconds of transfers between accelerators in a step. */
-static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
-                        const struct infer_setup *how, const struct infer_load *l)
+/* Return the exchanges between accelerators in a step, and the bytes that each sends over its link in
+ * all of them. */
+static double count_exchanges(const struct infer_shape *s, const struct infer_setup *how,
+                              const struct infer_load *l, double *bytes)
 {
-	double n = how->gpus, link = g->link_gb_s > 0 ? g->link_gb_s : g->host_gb_s,
-	       row = 2.0 * s->embd * (double)l->rows; /* in f16 */
+	double n = how->gpus, row = 2.0 * s->embd * (double)l->rows, /* in f16 */
+		layers = s->layers * how->gpu_part;
 
-	if (n < 2 || !(link > 0))
+	*bytes = 0;
+	if (n < 2)
 		return 0;
 	switch ((enum infer_split)how->split) {
 	case INFER_SPLIT_TENSOR: /* two ring all-reduces per layer */
-		return 2.0 * s->layers * how->gpu_part * 2 * (n - 1) / n * row * 1e-9 / link;
+		*bytes = 2 * layers * 2 * (n - 1) / n * row;
+		return 2 * layers;
 	case INFER_SPLIT_PIPELINE:
-		return (n - 1) * row * 1e-9 / link;
+		*bytes = (n - 1) * row;
+		return n - 1;
 	case INFER_SPLIT_EXPERT: /* two all-to-all exchanges per layer: to the experts and back */
-		return 2.0 * s->layers * how->gpu_part * (s->used ? s->used : 1) * (n - 1) / n *
-		       row / n * 1e-9 / link;
+		*bytes = 2 * layers * (s->used ? s->used : 1) * (n - 1) / n * row / n;
+		return 2 * layers;
 	case INFER_SPLIT_NONE:
 		break;
 	}
@@ -356,11 +355,15 @@ static void add_gpu_part(struct infer_step_time *t, const struct infer_shape *s,
                          const struct infer_load *l)
 {
 	const struct infer_gpu *g = &m->gpu;
-	double n = how->gpus > 1 && how->split != INFER_SPLIT_PIPELINE ? how->gpus : 1;
+	const struct efficiency e = efficiency_of_gpu(g);
+	const struct link between = link_of(g);
+	double n = how->gpus > 1 && how->split != INFER_SPLIT_PIPELINE ? how->gpus : 1, sent;
+	double exchanges = count_exchanges(s, how, l, &sent);
 	double bytes = t->weight_bytes + t->kv_bytes, f16 = g->f16_tflop_s,
 	       memory = how->gpu_part * bytes * 1e-9 / g->memory_gb_s / n,
 	       compute = f16 > 0 ? how->gpu_part * t->ops * 1e-12 / f16 / n : 0,
-	       link = link_time(s, g, how, l), x = most(most(memory, compute), link);
+	       link = between.gb_s > 0 ? sent * 1e-9 / between.gb_s : 0,
+	       x = most(most(memory, compute), link);
 
 	t->limit += x;
 	t->limit_by = link >= x && link > 0           ? INFER_BOUND_LINK
@@ -368,10 +371,13 @@ static void add_gpu_part(struct infer_step_time *t, const struct infer_shape *s,
 	              : t->kv_bytes > t->weight_bytes ? INFER_BOUND_KV
 	                                              : INFER_BOUND_MEMORY;
 	int many = compute > memory;
-	double part = many ? g->prefill_part : g->decode_part;
+	double part = many ? e.prefill : e.decode;
 
 	t->partial = !(f16 > 0) && l->rows > l->seqs;
-	if (!(part > 0) || t->partial)
+	/* any link is fast enough for the few rows of a pipeline */
+	int unknown = exchanges > 0 && how->split != INFER_SPLIT_PIPELINE && !(between.gb_s > 0);
+
+	if (!(part > 0) || t->partial || unknown)
 		return;
 	if (many) {
 		t->part[INFER_BOUND_COMPUTE] += compute / part;
@@ -379,14 +385,15 @@ static void add_gpu_part(struct infer_step_time *t, const struct infer_shape *s,
 		t->part[INFER_BOUND_MEMORY] += memory * t->weight_bytes / bytes / part;
 		t->part[INFER_BOUND_KV] += memory * t->kv_bytes / bytes / part;
 	}
-	t->part[INFER_BOUND_LINK] += link;
+	t->part[INFER_BOUND_RUNTIME] += s->layers * how->gpu_part * e.layer_us * 1e-6;
+	t->part[INFER_BOUND_LINK] += link + exchanges * between.us * 1e-6;
 }
 
 static void predict_by_fraction(struct infer_step_time *t, const struct infer_machine *m,
                                 double limit, int prompt)
 {
-	int many = t->limit_by == INFER_BOUND_COMPUTE;
-	double part = many ? m->prefill_part : m->decode_part;
+	const struct efficiency e = efficiency_of_host(m);
+	double part = t->limit_by == INFER_BOUND_COMPUTE ? e.prefill : e.decode;
 
 	if (part > 0 && (m->f32_gflop_s > 0 || !prompt))
 		t->part[t->limit_by] += limit / part;

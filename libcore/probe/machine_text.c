@@ -61,8 +61,8 @@ static const struct field gpu_fields[] = {
 	GPU(TEXT, name, 0),          GPU(WHOLE, count, 1024),     GPU(BYTES, memory_bytes, 0),
 	GPU(REAL, memory_gb_s, 1e6), GPU(REAL, f32_tflop_s, 1e6), GPU(REAL, f16_tflop_s, 1e6),
 	GPU(REAL, f8_tflop_s, 1e6),  GPU(REAL, i8_top_s, 1e6),    GPU(REAL, link_gb_s, 1e6),
-	GPU(REAL, host_gb_s, 1e6),   GPU(WHOLE, unified, 1),      GPU(REAL, decode_part, 1),
-	GPU(REAL, prefill_part, 1),
+	GPU(REAL, host_gb_s, 1e6),   GPU(REAL, link_us, 1e6),     GPU(WHOLE, unified, 1),
+	GPU(REAL, decode_part, 1),   GPU(REAL, prefill_part, 1),
 };
 enum {
 	N_HOST = sizeof host_fields / sizeof *host_fields,

@@ -2,9 +2,11 @@
 #include <infer/machine.h>
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/nearest.h"
 #include "probe/probe.h"
 #include "base/yaml.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +17,7 @@ __asm__(".pushsection .rodata.parts, \"a\", %progbits\n"
 extern const char parts_first[] __attribute__((visibility("hidden")));
 extern const char parts_last[] __attribute__((visibility("hidden")));
 
-enum { NAME = 32 };
+enum { NAME = 32, TITLE = 80 };
 
 /* Find part i.  A part begins with a line "NAME:" that is not indented.  Copies the name to `to`
  * and returns the address of the line; NULL: there are fewer parts. */
@@ -39,29 +41,103 @@ static const char *part_at(int i, char to[NAME])
 
 int infer_machine_name(int i, char name[32]) { return part_at(i, name) != NULL; }
 
-/* Find the text of a part by its name.  INFER_EINVAL: there is no such part; the message suggests a
- * similar name. */
-static int find_part(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
+/* Copy the value of the key `name` in the text of a part, which is its first line. */
+static void part_title(char title[TITLE], const char *at)
 {
-	char is[NAME], near[NAME] = "";
-	const char *p;
+	const char *line = memchr(at, '\n', (size_t)(parts_last - at)), *from, *end;
+	size_t n;
 
-	for (int i = 0; (p = part_at(i, is)); i++) {
-		char next[NAME];
-		const char *end = part_at(i + 1, next);
+	*title = 0;
+	if (!line || strncmp(line + 1, "  name: ", 8) != 0)
+		return;
+	from = line + 9;
+	end = memchr(from, '\n', (size_t)(parts_last - from));
+	n = end ? (size_t)(end - from) : 0;
+	n = n < TITLE ? n : TITLE - 1;
+	memcpy(title, from, n);
+	title[n] = 0;
+}
 
-		if (!strncmp(is, name, n < 3 ? n : 3) && !*near)
-			memcpy(near, is, NAME);
-		if (strlen(is) != n || memcmp(is, name, n))
+/* The parts that a name may mean. */
+struct found {
+	int at, n;       /* index of the first, and how many */
+	int rank;        /* of probe_name_rank */
+	char names[120]; /* of several, for a message */
+};
+
+static void add_name(struct found *f, const char *name)
+{
+	size_t used = strlen(f->names);
+
+	if (used + strlen(name) + 3 < sizeof f->names)
+		snprintf(f->names + used, sizeof f->names - used, "%s%s", used ? ", " : "", name);
+}
+
+static struct found match_parts(const char *name, size_t n)
+{
+	struct found f = { .n = 0 };
+	char is[NAME], title[TITLE];
+	const char *at;
+
+	for (int i = 0; (at = part_at(i, is)); i++) {
+		part_title(title, at);
+		int rank = strlen(is) == n && !memcmp(is, name, n)
+		                   ? 3
+		                   : probe_name_rank(name, n, is, title);
+
+		if (!rank || rank < f.rank)
 			continue;
-		*at = p + n + 2;
-		*bytes = (size_t)((end ? end : parts_last) - *at);
-		return INFER_OK;
+		if (rank > f.rank)
+			f = (struct found){ .at = i, .rank = rank };
+		f.n++;
+		add_name(&f, is);
 	}
+	return f;
+}
+
+/* Fail because no part has the name.  Suggests the most similar one. */
+static int fail_part(const char *name, int shown, infer_error *err)
+{
+	char typed[NEAREST_NAME], is[NAME];
+	int best = -1;
+	struct nearest near;
+
+	snprintf(typed, sizeof typed, "%.*s", shown, name);
+	nearest_begin(&near, typed);
+	for (int i = 0; part_at(i, is); i++) {
+		int was = near.least;
+		nearest_try(&near, is);
+		if (near.best && near.least < was)
+			best = i;
+		if (best < 0)
+			near.best = NULL;
+	}
+	if (best >= 0)
+		part_at(best, is);
 	return err_set(
 		err, INFER_EINVAL,
-		"'%.*s' is not a machine of the library%s%s: infer-inspect hw --hw all lists them",
-		(int)(n < 40 ? n : 40), name, *near ? "; did you mean " : "", near);
+		"'%s' is not a machine of the library%s%s: infer-inspect hw --hw all lists them",
+		typed, best >= 0 ? "; did you mean " : "", best >= 0 ? is : "");
+}
+
+/* Find the text of a part by its name.  INFER_EINVAL: there is no such part, or several; the
+ * message suggests names. */
+static int find_part(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
+{
+	struct found f = match_parts(name, n);
+	char is[NAME], next[NAME];
+	int shown = (int)(n < 40 ? n : 40);
+
+	if (f.n > 1)
+		return err_set(err, INFER_EINVAL, "'%.*s' may be one of several machines: %s",
+		               shown, name, f.names);
+	if (!f.n)
+		return fail_part(name, shown, err);
+	const char *from = part_at(f.at, is), *end = part_at(f.at + 1, next);
+
+	*at = from + strlen(is) + 2;
+	*bytes = (size_t)((end ? end : parts_last) - *at);
+	return INFER_OK;
 }
 
 static int read_part(struct infer_machine *m, const char *name, size_t n, infer_error *err)

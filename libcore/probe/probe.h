@@ -143,4 +143,8 @@ int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_
 struct ytree;
 int probe_machine_take(struct infer_machine *m, const struct ytree *y, const char *what,
                        infer_error *err);
+
+/* Compare a name as a person typed it with a part.  Returns 2 if they are the same without case, separators and the
+ * maker's words, or if the name is the part's title; 1 for its last words with a number; 0 for another part. */
+int probe_name_rank(const char *asked, size_t n, const char *name, const char *title);
 #endif

@@ -46,6 +46,7 @@ struct infer_gpu {
 	double f32_tflop_s, f16_tflop_s, f8_tflop_s, i8_top_s;
 	double link_gb_s; /* of each to its peers, one direction */
 	double host_gb_s; /* of each to the host, one direction */
+	double link_us;   /* latency of an exchange between them; 0: a usual one */
 	int32_t unified;  /* 1: shares the memory of the host */
 	/* fraction of the limit that published measurements reach: for one row; for many */
 	double decode_part, prefill_part;
@@ -106,8 +107,9 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 int infer_machine_read(struct infer_machine *m, const char *text, size_t bytes, const char *name,
                        infer_error *err);
 /* Get a machine of the built-in library: "h100"; several of one part: "h100*8"; a host with
- * accelerators: "epyc-9654+rtx-4090*2".
- * INFER_EINVAL: no part has the name; suggests a similar one.  Or the parts do not combine.
+ * accelerators: "epyc-9654+rtx-4090*2".  Case, separators and the maker's words do not matter, and
+ * the last words of a name suffice if they have a number: "RTX 4090", "rtx4090", "4090".
+ * INFER_EINVAL: no part has the name, or several do; suggests some.  Or the parts do not combine.
  * INFER_ENOMEM */
 int infer_machine_find(struct infer_machine *m, const char *name, infer_error *err);
 /* Get the name of part i of the library.  1: name is filled; 0: there is no part i. */

@@ -71,8 +71,8 @@ struct infer_shape {
 /* Fill the shape of a model.  INFER_EUNSUP: it has more than INFER_WORKS kinds of nodes. */
 int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err);
 /* Change the shape to matrices of another type (enum infer_type), except those whose rows are not
- * whole blocks of it; the output is at least Q6_K.  Sums the bytes of matrices only, so file sizes
- * are estimates. */
+ * whole blocks of it; the output is at least Q6_K, and of Q5_K, Q4_K, Q3_K and Q2_K it is the mix
+ * that half of the down projections have a better type in.  File sizes are estimates. */
 void infer_shape_retype(struct infer_shape *s, int type);
 /* Return the cache bytes of one sequence of n positions; for states, of the pages held during
  * prefill. */
@@ -162,6 +162,17 @@ struct infer_plan {
 void infer_plan_make(struct infer_plan *p, const struct infer_shape *s,
                      const struct infer_machine *m, const struct infer_plan_ask *ask,
                      const struct infer_engine_need *need);
+/* Fill the memory of *need alone, estimated from the shape. */
+void infer_plan_fits(struct infer_plan_need *need, const struct infer_shape *s,
+                     const struct infer_machine *m, const struct infer_plan_ask *ask);
+/* Return the largest fraction of the layers that fits on the accelerators of ask->how. */
+double infer_plan_gpu_part(const struct infer_shape *s, const struct infer_machine *m,
+                           const struct infer_plan_ask *ask);
+/* Choose the placement of a model: on one accelerator if it fits, else whole layers on all of them,
+ * else as many layers as fit there and the rest on the host, else the host.  The types and threads are
+ * those of ask->how.  Returns 0 if the model fits nowhere; *how is then its preferred placement. */
+int infer_plan_place(struct infer_setup *how, const struct infer_shape *s,
+                     const struct infer_machine *m, const struct infer_plan_ask *ask);
 /* Compute the memory that the engine would need for an ask; errors as infer_engine_need. */
 int infer_plan_engine(struct infer_engine_need *need, const infer_model *model,
                       const struct infer_plan_ask *ask, int32_t threads, infer_error *err);

@@ -170,6 +170,7 @@ static void test_limits(void **state)
 		                                  .memory_gb_s = 1000,
 		                                  .f16_tflop_s = 100,
 		                                  .link_gb_s = 10,
+		                                  .link_us = 5,
 		                                  .decode_part = 0.5,
 		                                  .prefill_part = 0.25 } };
 	struct infer_setup how = on_gpu;
@@ -189,18 +190,20 @@ static void test_limits(void **state)
 	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 16, 16, 16, 8192 });
 	assert_int_equal(t.limit_by, INFER_BOUND_KV);
 	assert_true(fabs(t.kv_bytes - 16 * infer_shape_kv(&s, 8192, INFER_F16, INFER_F16)) < 1);
-	/* halves of each layer on two: twice as fast, and 2 sums a layer of 2 * 4096 * 2 bytes / 2 */
+	/* halves of each layer on two: twice as fast, and 2 sums a layer of 2 * 4096 * 2 bytes / 2, each with the latency of
+	 * the link */
 	how.gpus = 2;
 	how.split = INFER_SPLIT_TENSOR;
 	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 1, 1, 1, 1 });
 	assert_true(fabs(t.limit / (6.607e9 / 1000e9) - 1) < 0.001);
-	assert_true(fabs(t.part[INFER_BOUND_LINK] / (2 * 32 * 4096 * 2 / 10e9) - 1) < 1e-9);
+	assert_true(fabs(t.part[INFER_BOUND_LINK] / (2 * 32 * (4096 * 2 / 10e9 + 5e-6)) - 1) <
+	            1e-9);
 	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 4096, 1, 1, 1 });
 	assert_int_equal(t.limit_by, INFER_BOUND_COMPUTE);
 	how.split = INFER_SPLIT_PIPELINE;
 	infer_step_time(&t, &s, &m, &how, &(struct infer_load){ 1, 1, 1, 1 });
 	assert_true(fabs(t.limit / (2 * 6.607e9 / 1000e9) - 1) < 0.001);
-	assert_true(fabs(t.part[INFER_BOUND_LINK] / (4096 * 2 / 10e9) - 1) < 1e-9);
+	assert_true(fabs(t.part[INFER_BOUND_LINK] / (4096 * 2 / 10e9 + 5e-6) - 1) < 1e-9);
 }
 
 /* Without arithmetic nothing is said about prompts. */
@@ -211,12 +214,46 @@ static void test_partial(void **state)
 	struct infer_step_time t;
 
 	(void)state;
+	m.gpu.f16_tflop_s = host.f32_gflop_s = 0;
 	infer_step_time(&t, &s, &m, &on_gpu, &(struct infer_load){ 512, 1, 1, 256 });
 	assert_true(t.partial && t.total == 0);
 	infer_step_time(&t, &s, &m, &on_gpu, &(struct infer_load){ 1, 1, 1, 256 });
 	assert_true(!t.partial && t.limit > 0);
 	infer_step_time(&t, &s, &host, &on_host, &(struct infer_load){ 512, 1, 1, 256 });
 	assert_true(t.partial && t.total == 0);
+}
+
+/* The cost of cutting layers: over PCIe the exchanges of a small model take longer than they save, over NVLink a large one
+ * gains.  Nothing is predicted over a link that is not known. */
+static void test_links(void **state)
+{
+	const struct infer_shape small = dense(&(struct config){ 16, 1024, 16, 8, 64, 4096, 32000 },
+	                                       INFER_Q4_K, INFER_Q4_K),
+				 large = dense(
+					 &(struct config){ 80, 8192, 64, 8, 128, 28672, 128256 },
+					 INFER_F16, INFER_F16);
+	struct infer_machine pcie = machine("rtx-4090*2"), nvlink = machine("h100*8");
+	struct infer_setup one = on_gpu, cut = on_gpu;
+	struct infer_step_time a, b;
+
+	(void)state;
+	cut.gpus = 2;
+	cut.split = INFER_SPLIT_TENSOR;
+	infer_step_time(&a, &small, &pcie, &one, &(struct infer_load){ 1, 1, 1, 1 });
+	infer_step_time(&b, &small, &pcie, &cut, &(struct infer_load){ 1, 1, 1, 1 });
+	/* 2 exchanges a layer of at least 40 us */
+	assert_true(b.part[INFER_BOUND_LINK] >= 2 * 16 * 40e-6 && b.total > 0.95 * a.total);
+	cut.gpus = 8;
+	infer_step_time(&a, &large, &nvlink, &one, &(struct infer_load){ 1, 1, 1, 1 });
+	infer_step_time(&b, &large, &nvlink, &cut, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(b.part[INFER_BOUND_LINK] > 2 * 80 * 12e-6 && b.total < a.total / 3);
+	pcie.gpu.host_gb_s = 0;
+	cut.gpus = 2;
+	infer_step_time(&b, &small, &pcie, &cut, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(b.limit > 0 && !(b.total > 0));
+	cut.split = INFER_SPLIT_PIPELINE;
+	infer_step_time(&b, &small, &pcie, &cut, &(struct infer_load){ 1, 1, 1, 1 });
+	assert_true(b.total > 0);
 }
 
 /* A machine of round numbers, two threads: attention of one row goes by cache and by one thread where it
@@ -454,17 +491,12 @@ static void test_engine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_states),
-		cmocka_unit_test(test_window),
-		cmocka_unit_test(test_experts),
-		cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_partial),
-		cmocka_unit_test(test_measured),
-		cmocka_unit_test(test_published),
-		cmocka_unit_test(test_users),
-		cmocka_unit_test(test_sharing_and_cost),
+		cmocka_unit_test(test_bytes),    cmocka_unit_test(test_states),
+		cmocka_unit_test(test_window),   cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_phases),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_partial),  cmocka_unit_test(test_links),
+		cmocka_unit_test(test_measured), cmocka_unit_test(test_published),
+		cmocka_unit_test(test_users),    cmocka_unit_test(test_sharing_and_cost),
 		cmocka_unit_test(test_engine),
 	};
 	return nth_group(tests);
