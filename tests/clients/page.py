@@ -63,6 +63,51 @@ def shot(d, name):
             d.save_screenshot(f"{FOLDER}/{name}-{theme}.png")
 
 
+def copies(d, text):
+    """The copy button of an answer, with a clipboard and without one (a page from another host over http)."""
+    button = every(d, ".turn.assistant .acts button")[1]
+    assert button.text == "Copy"
+    d.execute_script("navigator.clipboard.writeText = (t) => { window.copied = t; return Promise.resolve() }")
+    button.click()
+    until(d, "it is copied", lambda: button.text == "Copied" and d.execute_script("return window.copied") == text)
+    d.execute_script("""Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true}); window.copied = '';
+        document.addEventListener('copy', () => { window.copied = document.activeElement.value }); arguments[0].textContent = 'Copy'""", button)
+    button.click()
+    until(d, "it is copied by selection", lambda: button.text == "Copied" and d.execute_script("return window.copied") == text)
+    assert focus(d) != "BODY" and not every(d, "body > textarea")
+
+
+def reloads(d):
+    """What there was of an answer survives a reload, and Regenerate gives it whole; so it does before the first word."""
+    d.execute_script("localStorage.clear()")
+    d.get(URL)
+    until(d, "the model is named", lambda: one(d, "#model").text not in ("", "infer-serve"))
+    setting(d, "temperature", "0")
+    d.execute_script("window.fetch = () => new Promise(() => {})")
+    ask(d, "What is a token?")
+    d.refresh()
+    until(d, "the question is back", lambda: every(d, ".turn.user .text"))
+    buttons = [b.text for b in every(d, ".turn .acts button")]
+    assert buttons == ["Edit", "Regenerate"], buttons
+    every(d, ".turn.user .acts button")[1].click()
+    until(d, "it is answered", lambda: answers(d) and idle(d))
+    first = answers(d)[0]
+    # an answer that does not go on
+    d.execute_script("""window.fetch = async () => new Response(new ReadableStream({start(c) { c.enqueue(new TextEncoder().encode(
+        'data: {"choices":[{"index":0,"delta":{"content":"This was said."}}]}\\n\\n')) }}), {status: 200})""")
+    every(d, ".turn.assistant .acts button")[0].click()
+    until(d, "an answer begins", lambda: answers(d) == ["This was said."])
+    d.refresh()
+    until(d, "what there was is back", lambda: answers(d) == ["This was said."])
+    assert "Regenerate" in one(d, "#state").text
+    assert every(d, ".turn.assistant .acts button")[0].text == "Regenerate"
+    every(d, ".turn.assistant .acts button")[0].click()
+    until(d, "it is given whole", lambda: idle(d) and answers(d) == [first])
+    d.refresh()
+    until(d, "it is there", lambda: answers(d) == [first])
+    assert one(d, "#state").text == ""
+
+
 def check(d):
     d.get(URL)
     assert d.switch_to.active_element == one(d, "#words"), "the message field has no focus"
@@ -73,8 +118,12 @@ def check(d):
     until(d, "an answer ends", lambda: idle(d))
     first = answers(d)[0]
     assert first and "tokens" in one(d, "#state").text, "no answer, or no figures"
+    d.execute_script("const f = figures; window.figures = (t) => { window.timings = t; return f(t) }")
     every(d, ".turn.assistant .acts button")[0].click()
     until(d, "it is given again", lambda: idle(d) and answers(d) == [first])
+    t = d.execute_script("return window.timings")
+    assert f"{t['predicted_n']} tokens, {t['predicted_per_second']:.1f} a second" in one(d, "#state").text, (t, one(d, "#state").text)
+    copies(d, first)
     d.refresh()
     until(d, "the conversation is back", lambda: answers(d) == [first])
     assert every(d, ".turn.user .text")[0].text == "What is a token?"
@@ -99,6 +148,9 @@ def check(d):
     one(d, "#show-settings").send_keys(Keys.ENTER)
     assert one(d, "#settings").is_displayed()
     until(d, "the engine is looked at", lambda: one(d, "#e-rate").text != "–")
+    until(d, "what the server takes is shown", lambda: one(d, "#s-top_k").get_attribute("placeholder") == "server: 40")
+    assert one(d, "#s-temperature").get_attribute("placeholder") == "server: 0.6"
+    assert one(d, "#s-max_tokens").get_attribute("placeholder") == "server: until the answer ends"
     d.execute_script("""talk().turns.push({role: 'user', content: '<b>x</b> & how?'}, {role: 'assistant', reasoning: 'First the question.',
         content: '## A list\\n\\n1. one\\n2. **two** and `code`\\n\\n| a | b |\\n|---|---|\\n| 1 | 2 |\\n\\n> said <script>alert(1)</script>\\n\\n```c\\nint main(void) { return 0; }\\n```\\n[a page](https://a.example/x) [no](javascript:alert(1))',
         tool_calls: [{id: 'c', type: 'function', function: {name: 'weather', arguments: '{"city": "Oslo"}'}}]}); save(); draw()""")
@@ -152,7 +204,7 @@ def keyboard(d):
     first = answers(d)[0]
     heard = d.execute_script("return [...document.querySelectorAll('#heard p')].map(e => e.textContent).join(' ')")
     assert heard.split() == first.split(), (heard, first)
-    tab_to(d, ".turn.assistant .acts button", back=True)
+    tab_to(d, ".turn.assistant .acts button:first-child", back=True)
     press(d, Keys.ENTER)
     until(d, "it is given again", lambda: idle(d) and len(answers(d)) == 1 and focus(d) == "words")
     tab_to(d, "#show-settings", back=True)
@@ -211,15 +263,28 @@ return [low, document.documentElement.scrollWidth <= innerWidth];
 """
 
 
+def every_cut(d):
+    """Titles that are cut, with names as long as they are in practice."""
+    return d.execute_script("""const name = 'Qwen3-235B-A22B-Thinking-2507-UD-Q4_K_XL-00001-of-00003';
+        document.getElementById('side').classList.add('open');
+        const all = [document.getElementById('model'), ...document.querySelectorAll('#list .open')], was = all.map((e) => e.textContent);
+        all.forEach((e) => { e.textContent = name });
+        const cut = all.filter((e) => e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight + 1).map((e) => e.outerHTML);
+        all.forEach((e, i) => { e.textContent = was[i] });
+        document.getElementById('side').classList.remove('open');
+        return cut""")
+
+
 def looks(d):
     """Contrast as WCAG 2 AA asks, in both themes; and a narrow window, where nothing is cut off."""
-    for width in (1200, 400):
+    for width in (1200, 400, 375):
         d.set_window_size(width, 800)
         for theme in ("light", "dark"):
             d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]})
             low, fits = d.execute_script(CONTRAST)
             assert not low, (theme, low)
             assert fits, f"{width} pixels are too few"
+            assert width > 375 or not every_cut(d), every_cut(d)
         shot(d, f"wide-{width}")
     press(d, Keys.ESCAPE)
     one(d, "#show-list").click()
@@ -246,6 +311,7 @@ def main():
     began = time.time()
     try:
         check(d)
+        reloads(d)
         keyboard(d)
         semantics(d)
         looks(d)

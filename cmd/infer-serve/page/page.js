@@ -17,6 +17,8 @@ function make(tag, props = {}, ...children) {
 /* ---- local storage ---- */
 
 const KEPT = 'infer-serve', FIELDS = ['model', 'system', 'temperature', 'top_p', 'top_k', 'min_p', 'repeat_penalty', 'max_tokens', 'seed', 'tools'];
+const NUMBERS = ['temperature', 'top_p', 'top_k', 'min_p', 'repeat_penalty', 'max_tokens', 'seed'];
+const NONE = { max_tokens: 'server: until the answer ends', seed: 'server: random' };
 let kept = { talks: [], now: 0, settings: {} };
 
 function load() {
@@ -63,11 +65,26 @@ function inline(to, text) {
 	to.append(text);
 }
 
+/* Browsers have a clipboard only for https and localhost; elsewhere the text is selected and copied. */
+function copySelected(text) {
+	const at = document.activeElement, box = document.body.appendChild(make('textarea', { value: text, className: 'hidden' }));
+	box.select();
+	const done = document.execCommand('copy');
+	box.remove();
+	at.focus();
+	return done ? Promise.resolve() : Promise.reject(new Error('refused'));
+}
+
+function copyButton(text) {
+	const button = make('button', { type: 'button' }, 'Copy');
+	button.onclick = () => (navigator.clipboard ? navigator.clipboard.writeText(text()) : copySelected(text()))
+		.then(() => { button.textContent = 'Copied'; }, () => say('The browser does not let the page copy.', true));
+	return button;
+}
+
 function codeBlock(lines) {
 	const text = lines.join('\n');
-	const copy = make('button', { type: 'button' }, 'Copy');
-	copy.onclick = () => navigator.clipboard.writeText(text).then(() => { copy.textContent = 'Copied'; }, () => say('The browser does not let the page copy.', true));
-	return make('pre', {}, make('code', {}, text), copy);
+	return make('pre', {}, make('code', {}, text), copyButton(() => text));
 }
 
 const cells = (line) => line.trim().replace(/^\||\|$/g, '').split('|').map((c) => c.trim());
@@ -153,9 +170,12 @@ const NAMES = { user: 'You', assistant: 'Model', tool: 'Tool' };
 function show(turn, i) {
 	const acts = make('div', { className: 'acts' }), box = make('article', { className: 'turn ' + turn.role, 'aria-label': NAMES[turn.role] }, make('header', {}, NAMES[turn.role]), acts);
 	const act = (name, fn) => acts.appendChild(make('button', { type: 'button', onclick: fn }, name));
+	const again = (n) => act('Regenerate', () => { if (!running) { talk().turns.length = n; answer(); } });
 	if (turn.role === 'user') act('Edit', () => edit(i));
+	if (turn.role !== 'assistant' && i === talk().turns.length - 1 && !running) again(i + 1);
 	if (turn.role === 'assistant') {
-		act('Regenerate', () => { if (!running) { talk().turns.length = i; answer(); } });
+		again(i);
+		acts.append(copyButton(() => turn.content));
 		for (const c of turn.tool_calls || []) act('Answer ' + c.function.name, () => answerCall(c));
 	}
 	fill(box, turn, false);
@@ -235,16 +255,17 @@ function headers() {
 }
 
 function request() {
-	const s = kept.settings, body = { stream: true, stream_options: { include_usage: true }, messages: [] };
+	const s = kept.settings, body = { stream: true, timings_per_token: true, messages: [] };
 	if (s.system) body.messages.push({ role: 'system', content: s.system });
 	for (const t of talk().turns) {
+		if (t.role === 'assistant' && !t.content && !t.tool_calls) continue;
 		const m = { role: t.role, content: t.content };
 		if (t.tool_calls && t.tool_calls.length) m.tool_calls = t.tool_calls;
 		if (t.tool_call_id) m.tool_call_id = t.tool_call_id;
 		body.messages.push(m);
 	}
 	if (s.model) body.model = s.model;
-	for (const f of ['temperature', 'top_p', 'top_k', 'min_p', 'repeat_penalty', 'max_tokens', 'seed'])
+	for (const f of NUMBERS)
 		if (s[f] !== undefined && s[f] !== '') body[f] = Number(s[f]);
 	if (s.tools && s.tools.trim()) body.tools = JSON.parse(s.tools);
 	return body;
@@ -277,30 +298,42 @@ function take(turn, delta) {
 
 const ENDS = { length: 'Cut short: the token limit or the end of the context was reached.', stop: '', tool_calls: 'The model waits for the results of its tool calls.' };
 
+/* What a server measured is right however late its parts are read. */
+function figures(t) {
+	if (!t) return '';
+	const rate = t.predicted_n > 1 ? `, ${t.predicted_per_second.toFixed(1)} a second` : '';
+	return `${t.predicted_n} tokens${rate}, the prompt in ${Math.round(t.prompt_ms)} ms.`;
+}
+
 async function stream(turn, box, signal) {
-	const began = performance.now();
 	const r = await fetch('v1/chat/completions', { method: 'POST', headers: headers(), body: JSON.stringify(request()), signal });
 	if (!r.ok) {
 		const why = await r.json().catch(() => ({}));
 		throw new Error(r.status === 401 ? 'The server requires an API key: see Settings.' : (why.error && why.error.message) || 'The server answered with status ' + r.status + '.');
 	}
-	let first = 0, due = false, usage = null, end = '';
+	let due = false, timings = null, end = '', saved = 0;
 	talk().turns.push(turn);
-	const paint = () => { due = false; fill(box, turn, running !== null); stick(); hear(turn.content, false); };
+	save();
+	const paint = (now) => {
+		due = false;
+		fill(box, turn, running !== null);
+		stick();
+		hear(turn.content, false);
+		if (now - saved > 1000) { saved = now; save(); }
+	};
 	for await (const data of events(r.body.getReader())) {
 		if (data === '[DONE]') break;
 		const chunk = JSON.parse(data);
 		if (chunk.error) throw new Error(chunk.error.message);
-		usage = chunk.usage || usage;
+		timings = chunk.timings || timings;
 		for (const c of chunk.choices) {
 			take(turn, c.delta);
 			end = c.finish_reason || end;
-			first = first || performance.now();
 		}
 		if (!due) { due = true; requestAnimationFrame(paint); }
 	}
-	const s = (performance.now() - first) / 1000;
-	say([ENDS[end], usage && `${usage.completion_tokens} tokens, ${(usage.completion_tokens / Math.max(s, 0.001)).toFixed(1)} a second, the first after ${Math.round(first - began)} ms.`].filter(Boolean).join(' '));
+	delete turn.unfinished;
+	say([ENDS[end], figures(timings)].filter(Boolean).join(' '));
 }
 
 /* A screen reader hears each sentence of an answer once, when it is complete.  The conversation itself is no live
@@ -321,14 +354,14 @@ function stick() {
 }
 
 async function answer() {
-	const turn = { role: 'assistant', content: '' }, typing = document.activeElement === $('words');
+	const turn = { role: 'assistant', content: '', unfinished: true }, typing = document.activeElement === $('words');
 	heard = 0;
 	$('heard').replaceChildren();
+	running = new AbortController();
 	draw();
 	const box = show(turn, talk().turns.length);
 	box.classList.add('busy');
 	$('log').scrollTop = $('log').scrollHeight;
-	running = new AbortController();
 	$('send').hidden = true;
 	$('stop').hidden = false;
 	if (!typing) $('stop').focus();
@@ -340,6 +373,7 @@ async function answer() {
 		else say(e.message, true);
 	}
 	running = null;
+	delete turn.unfinished;
 	hear(turn.content, true);
 	const back = document.activeElement === $('stop') || document.activeElement === document.body;
 	$('stop').hidden = true;
@@ -413,9 +447,22 @@ async function models() {
 	}
 }
 
+/* Show the values that the server takes for empty fields. */
+async function defaults() {
+	let has = {};
+	try {
+		const r = await fetch('props?model=' + encodeURIComponent($('s-model').value), { headers: headers() });
+		if (r.ok) has = (await r.json()).default_generation_settings.params;
+	} catch (e) { /* the next request shows why */ }
+	for (const f of NUMBERS) {
+		const v = has[f];
+		$('s-' + f).placeholder = v === undefined ? '' : v >= 0 ? 'server: ' + +v.toPrecision(6) : NONE[f] || '';
+	}
+}
+
 function toggle(button, panel, opens) {
 	button.setAttribute('aria-expanded', opens);
-	if (panel.id === 'settings') { panel.hidden = !opens; look(); }
+	if (panel.id === 'settings') { panel.hidden = !opens; look(); if (opens) defaults(); }
 	else panel.classList.toggle('open', opens);
 	if (opens) panel.querySelector('button, select').focus();
 }
@@ -439,7 +486,7 @@ function begin() {
 	for (const f of FIELDS) {
 		const e = $('s-' + f);
 		if (kept.settings[f] !== undefined) e.value = kept.settings[f];
-		e.onchange = () => { kept.settings[f] = e.value; save(); if (f === 'model') $('model').textContent = e.value; };
+		e.onchange = () => { kept.settings[f] = e.value; save(); if (f === 'model') { $('model').textContent = e.value; defaults(); } };
 	}
 	$('s-key').value = sessionStorage.getItem(KEPT) || '';
 	$('s-key').onchange = () => { sessionStorage.setItem(KEPT, $('s-key').value); models(); };
@@ -451,6 +498,12 @@ function begin() {
 	$('show-list').onclick = () => toggle($('show-list'), $('side'), !isOpen($('side')));
 	addEventListener('keydown', (e) => { if (e.key === 'Escape' && !e.isComposing) leave(); });
 	draw();
+	for (const t of kept.talks.map((k) => k.turns[k.turns.length - 1])) {
+		if (!t || !t.unfinished) continue;
+		delete t.unfinished;
+		if (t === talk().turns[talk().turns.length - 1]) say('The page was closed during this answer: Regenerate gives it again.');
+	}
+	addEventListener('pagehide', () => { if (running) save(); });
 	models();
 	setInterval(look, 1000);
 	$('words').focus();
