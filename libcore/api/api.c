@@ -31,6 +31,11 @@ const infer_api *infer_api_named(const char *name)
 
 const char *infer_api_name(const infer_api *f) { return f->name; }
 
+const char *infer_api_stream_type(const infer_api *f)
+{
+	return f->flags & API_LINES ? "application/x-ndjson" : "text/event-stream";
+}
+
 /* ---- a writer ---- */
 
 int infer_writer_new(infer_writer **out, infer_error *err)

@@ -26,6 +26,7 @@ enum api_flag {
 	API_COUNTS = 1 << 2, /* nothing is generated: the tokens of the prompt are counted */
 	API_WHOLE = 1 << 3,  /* answers cannot be streamed */
 	API_LISTS = 1 << 4,  /* several samples are written as a JSON array */
+	API_LINES = 1 << 5,  /* a stream is JSON lines, not server-sent events */
 };
 
 struct job_fields;
@@ -95,6 +96,8 @@ const char *part_code(const struct infer_fault *f);
 void part_progress(struct jwrite *w, const struct infer_answer *a, const struct infer_choice *c);
 /* `timings`, in the format of llama.cpp's server */
 void part_timings(struct jwrite *w, const struct infer_usage *u);
+/* `arguments` of a call under this key, as an object: {} if they were truncated */
+void part_arguments(struct jwrite *w, const char *key, const struct infer_reply_call *call);
 /* errors.c: `error`: {type, message} */
 void part_anthropic_error(struct jwrite *w, const struct infer_fault *f);
 /* `tool_calls` of a chunk: the id, type and name of a call, or more of its arguments */
@@ -140,7 +143,10 @@ struct openai_form {
 void openai_put(struct jwrite *w, const struct api_answer *f, const struct openai_form *o);
 void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
                       const struct openai_form *o);
-/* ---- embed.c: embeddings in our own format ---- */
+/* ---- embed.c: embeddings ---- */
+
+/* [value, ...] of a sample */
+void embed_put_values(struct jwrite *w, const char *key, const struct infer_choice *c);
 
 int embed_read_own(struct job *j, const struct json *body);
 void embed_put_own(struct jwrite *w, const struct api_answer *f);

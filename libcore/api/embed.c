@@ -40,7 +40,7 @@ int embed_fields(struct job *j, const struct json *o, const struct job_field *kn
 /* ---- inputs ---- */
 
 /* Read a prompt, or a list of prompts. */
-static int take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
+int embed_take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const int one = json_count(v) ? !job_is_prompts(v) : !json_is_array(v);
 	size_t n = one ? 1 : v->n, i = 0;
@@ -71,7 +71,7 @@ static int take_encoding(struct job *j, const char *key, const struct json *v, i
 	               : err_set(err, INFER_EINVAL, "%s must be float or base64", key);
 }
 
-static int take_dimensions(struct job *j, const char *key, const struct json *v, infer_error *err)
+int embed_take_dimensions(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct infer_model_info info;
 
@@ -110,12 +110,28 @@ int job_take_truncate(struct job *j, const char *key, const struct json *v, infe
 	                                            key);
 }
 
+int embed_end(struct job *j, const char *key)
+{
+	infer_error *err = &j->j.fault.error;
+
+	if (j->j.request.embed == INFER_EMBED_RANK) {
+		err_set(err, INFER_EUNSUP, "the model ranks texts: ask /v1/rerank or /v1/score");
+		return job_fault(j, "model");
+	}
+	if (j->j.prompts && (j->truncates || j->extras.most) && embed_truncate(j, err))
+		return job_fault(j, j->extras.most ? "truncate_prompt_tokens" : "truncate");
+	if (j->j.prompts)
+		return INFER_OK;
+	err_set(err, INFER_EINVAL, "%s is missing", key);
+	return job_fault(j, key);
+}
+
 static int read_embeddings(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "input", take_inputs },
+		{ "input", embed_take_inputs },
 		{ "encoding_format", take_encoding },
-		{ "dimensions", take_dimensions },
+		{ "dimensions", embed_take_dimensions },
 		{ "embd_normalize", take_norm },
 		{ "model", job_pass_text },
 		{ "user", job_pass },
@@ -133,19 +149,10 @@ static int read_embeddings(struct job *j, const struct json *body)
 		return job_fault(j, NULL);
 	if (embed_fields(j, body, known, NULL))
 		return err->code;
-	if (j->j.request.embed == INFER_EMBED_RANK) {
-		err_set(err, INFER_EUNSUP, "the model ranks texts: ask /v1/rerank or /v1/score");
-		return job_fault(j, "model");
-	}
-	if (j->j.prompts && (j->truncates || j->extras.most) && embed_truncate(j, err))
-		return job_fault(j, j->extras.most ? "truncate_prompt_tokens" : "truncate");
-	if (j->j.prompts)
-		return INFER_OK;
-	err_set(err, INFER_EINVAL, "input is missing");
-	return job_fault(j, "input");
+	return embed_end(j, "input");
 }
 
-static void put_values(struct jwrite *w, const char *key, const struct infer_choice *c)
+void embed_put_values(struct jwrite *w, const char *key, const struct infer_choice *c)
 {
 	jw_array(w, key);
 	for (int32_t i = 0; i < c->n_embedding; i++)
@@ -181,7 +188,7 @@ static void put_embeddings(struct jwrite *w, const struct api_answer *f)
 			jw_base64(w, "embedding", c->embedding,
 			          (size_t)c->n_embedding * sizeof *c->embedding);
 		else
-			put_values(w, "embedding", c);
+			embed_put_values(w, "embedding", c);
 		jw_end(w);
 	}
 	jw_end(w);
@@ -205,7 +212,7 @@ static int take_prompt(struct job *j, const char *key, const struct json *v, inf
 	TRY(job_take_prompt(j, key, v, err));
 	if (json_is_array(v) && !json_is_whole(v->first))
 		return err_set(err, INFER_EINVAL, "%s must be a list of token ids", key);
-	return take_inputs(j, key, v, err);
+	return embed_take_inputs(j, key, v, err);
 }
 
 int embed_read_own(struct job *j, const struct json *body)
@@ -236,7 +243,7 @@ void embed_put_own(struct jwrite *w, const struct api_answer *f)
 	jw_int(w, "created", a->created);
 	jw_str(w, "pooling", names[a->job->request.embed]);
 	jw_bool(w, "normalized", !a->job->no_normalize);
-	put_values(w, "values", c);
+	embed_put_values(w, "values", c);
 	jw_object(w, "usage");
 	jw_int(w, "prompt_tokens", c->usage.prompt_tokens);
 	jw_int(w, "cached_tokens", c->usage.cached_tokens);

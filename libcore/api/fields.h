@@ -84,6 +84,11 @@ job_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
  * NULL.  Returns INFER_OK, or the code of the fault. */
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other);
+/* embed.c: read a prompt, or a list of prompts; the length of an embedding */
+job_take embed_take_inputs, embed_take_dimensions;
+/* Check that the job has prompts that the model embeds, and truncate them if requested.  key: the
+ * field with the prompts.  Returns INFER_OK, or the code of the fault. */
+int embed_end(struct job *j, const char *key);
 
 /* ---- own_write.c ---- */
 

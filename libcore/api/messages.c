@@ -2,7 +2,6 @@
 #include "api/messages.h"
 #include "api/api.h"
 #include "base/err.h"
-#include "base/jread.h"
 
 #include <string.h>
 
@@ -73,25 +72,12 @@ static void put_call(struct jwrite *w, const struct infer_answer *a, size_t i)
 	jw_strn(w, "name", call.name.at, call.name.len);
 }
 
-/* Write the arguments of call i, or {} if they were truncated and so are not an object. */
 static void put_input(struct jwrite *w, const struct infer_answer *a, size_t i)
 {
 	struct infer_reply_call call;
-	const struct json *v;
-	struct arena mem;
 
 	infer_reply_call(a->choices->reply, i, &call);
-	arena_init(&mem, MEM_JOB);
-	if (call.arguments.len &&
-	    !jread(&v, &mem, call.arguments.at, call.arguments.len, "arguments", NULL) &&
-	    json_is_object(v)) {
-		jw_value(w, "input", v);
-	} else {
-		jw_object(w, "input");
-		jw_end(w);
-	}
-	w->to->bad |= mem.bad;
-	arena_fini(&mem);
+	part_arguments(w, "input", &call);
 }
 
 /* ---- a whole answer ---- */

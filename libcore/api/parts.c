@@ -232,6 +232,24 @@ void part_call_id(struct jwrite *w, const char *key, const char *prefix,
 		jw_str(w, key, made);
 }
 
+void part_arguments(struct jwrite *w, const char *key, const struct infer_reply_call *call)
+{
+	const struct json *v;
+	struct arena mem;
+
+	arena_init(&mem, MEM_JOB);
+	if (call->arguments.len &&
+	    !jread(&v, &mem, call->arguments.at, call->arguments.len, "arguments", NULL) &&
+	    json_is_object(v)) {
+		jw_value(w, key, v);
+	} else {
+		jw_object(w, key);
+		jw_end(w);
+	}
+	w->to->bad |= mem.bad;
+	arena_fini(&mem);
+}
+
 void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index)
 {
 	struct infer_reply_parts p;

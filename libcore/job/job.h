@@ -76,10 +76,10 @@ struct job {
 	struct {
 		const struct json *query, *documents;
 	} rank;
-	const struct json *instructions;        /* field with the system text, or NULL */
-	const struct json *input;               /* /v1/responses: the messages, or NULL */
-	const struct json *effort;              /* reasoning_effort, or NULL */
-	const struct json *allowed;             /* the list of allowed_tools, or NULL */
+	const struct json *instructions;     /* field with the system text, or NULL */
+	const struct json *input;            /* /v1/responses: the messages, or NULL */
+	const struct json *effort, *context; /* reasoning_effort; ids before the prompt; or NULL */
+	const struct json *allowed;          /* the list of allowed_tools, or NULL */
 	struct infer_grammar_source constraint; /* texts in mem */
 	const char *constraint_key;             /* the field that set the constraint; NULL: none */
 	int is_free;            /* response_format text: no constraint, not even the options' */

@@ -38,7 +38,7 @@ void headers_put(struct MHD_Response *response, const struct http_request *r)
 {
 	add_header(response, "Server", "infer-serve");
 	add_header(response, "X-Request-Id", r->api.id);
-	if (r->api.is_anthropic)
+	if (r->api.style == STYLE_ANTHROPIC)
 		add_header(response, "request-id", r->api.id);
 	add_cors(response, r);
 	if (r->is_page) {

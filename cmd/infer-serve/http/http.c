@@ -104,7 +104,7 @@ static void find_endpoint(struct http_request *r, unsigned method)
 	r->endpoint =
 		route_find(r->api.server->http->routes, r->head.path, method, &allowed, &r->rest);
 	r->allow = route_allow(allowed);
-	r->api.is_anthropic = route_is_anthropic(r->head.path);
+	r->api.style = route_style(r->head.path);
 	if (r->endpoint && r->endpoint->flags & EP_PAGE && r->api.server->o->no_page) {
 		r->endpoint = NULL;
 		allowed = 0;
@@ -142,7 +142,8 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 		refuse(r, INFER_FAULT_UNAVAILABLE, "the server is shutting down");
 	else if (flags & EP_UPLOAD)
 		check_upload(r, c, length);
-	else if (r->endpoint->method & ROUTE_POST && !head_is_json(http_field(c, "Content-Type")))
+	else if (r->endpoint->method & ROUTE_POST && !(flags & EP_ANY_TYPE && !r->head.origin) &&
+	         !head_is_json(http_field(c, "Content-Type")))
 		refuse(r, INFER_FAULT_MEDIA_TYPE, "the body must be application/json, not %.80s",
 		       http_field(c, "Content-Type"));
 	else if (length > (int64_t)s->o->max_body)

@@ -68,7 +68,7 @@ static void stream_events(struct api_request *a, const struct buf *events, int e
 	if (r->stage != STAGE_STREAM) {
 		r->stage = STAGE_STREAM;
 		r->status = 200;
-		r->type = "text/event-stream";
+		r->type = infer_api_stream_type(a->format);
 	}
 	if (events->len)
 		buf_put(&r->out, events->at, events->len);

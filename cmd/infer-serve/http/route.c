@@ -54,16 +54,27 @@ unsigned route_method(const char *name)
 
 const char *route_allow(unsigned allowed)
 {
-	return allowed & ROUTE_DELETE    ? "GET, HEAD, DELETE, OPTIONS"
-	       : !(allowed & ROUTE_POST) ? "GET, HEAD, OPTIONS"
-	       : !(allowed & ROUTE_GET)  ? "POST, OPTIONS"
-	                                 : "GET, HEAD, POST, OPTIONS";
+	/* by GET, POST and DELETE; HEAD goes with GET, OPTIONS with all */
+	static const char *const words[2][2][2] = {
+		{ { "OPTIONS", "DELETE, OPTIONS" }, { "POST, OPTIONS", "POST, DELETE, OPTIONS" } },
+		{ { "GET, HEAD, OPTIONS", "GET, HEAD, DELETE, OPTIONS" },
+		  { "GET, HEAD, POST, OPTIONS", "GET, HEAD, POST, DELETE, OPTIONS" } },
+	};
+
+	return words[!!(allowed & ROUTE_GET)][!!(allowed & ROUTE_POST)][!!(allowed & ROUTE_DELETE)];
 }
 
-int route_is_anthropic(const char *path)
+/* True if the path is `top` or below it. */
+static int is_below(const char *path, const char *top)
 {
-	static const char messages[] = "/v1/messages";
-	size_t n = sizeof messages - 1;
+	size_t n = strlen(top);
 
-	return !strncmp(path, messages, n) && (!path[n] || path[n] == '/');
+	return !strncmp(path, top, n) && (!path[n] || path[n] == '/');
+}
+
+enum api_style route_style(const char *path)
+{
+	return is_below(path, "/v1/messages") ? STYLE_ANTHROPIC
+	       : is_below(path, "/api")       ? STYLE_OLLAMA
+	                                      : STYLE_OPENAI;
 }

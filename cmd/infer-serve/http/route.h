@@ -1,6 +1,7 @@
 /* infer-serve/http/route.h - endpoints: methods, paths, and which endpoint a request names. */
 #ifndef INFER_SERVE_HTTP_ROUTE_H
 #define INFER_SERVE_HTTP_ROUTE_H
+#include "infer-serve/ops/api_request.h"
 
 struct http_request;
 
@@ -22,6 +23,8 @@ enum {
 	EP_PAGE = 1 << 6,    /* a file of the web page; absent with --no-page */
 	EP_MODEL = 1 << 7,   /* needs a model, which is loaded before the endpoint runs */
 	EP_BY_FILE = 1 << 8, /* the model may also be named by its file */
+	/* the body is JSON whatever its Content-Type, unless a browser sent it (Origin) */
+	EP_ANY_TYPE = 1 << 9,
 };
 /* Handle r: answer with http_answer, api_refuse or api_fault; or set r->api.gen.job, which the caller
  * then runs and answers (not if EP_QUICK). The caller ends r. */
@@ -47,6 +50,6 @@ const struct endpoint *route_find(const struct route_table *t, const char *path,
 unsigned route_method(const char *name);
 /* The value of the header Allow, such as "GET, HEAD, OPTIONS"; static. */
 const char *route_allow(unsigned allowed);
-/* True if errors on this path are written as Anthropic writes them. */
-int route_is_anthropic(const char *path);
+/* Return whose API the path belongs to. */
+enum api_style route_style(const char *path);
 #endif

@@ -87,10 +87,14 @@ void api_put_error(struct buf *to, const struct api_request *r, const struct inf
 	int rc = infer_writer_new(&w, NULL);
 
 	if (!rc)
-		rc = r->is_anthropic
+		rc = r->style == STYLE_ANTHROPIC
 		             ? infer_fault_put_anthropic(w, f, r->id, NULL)
-		             : infer_api_put_fault(
-				       w, infer_api_named(r->gen.events ? "own" : "chat"), f, NULL);
+		             : infer_api_put_fault(w,
+		                                   infer_api_named(r->gen.events ? "own"
+		                                                   : r->style == STYLE_OLLAMA
+		                                                           ? "ollama_chat"
+		                                                           : "chat"),
+		                                   f, NULL);
 	if (rc) {
 		to->bad = 1;
 	} else {

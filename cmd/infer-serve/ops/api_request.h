@@ -48,6 +48,9 @@ struct event_writer {
 	void (*free)(struct event_writer *w);
 };
 
+/* Whose API a path belongs to. */
+enum api_style { STYLE_OPENAI, STYLE_ANTHROPIC, STYLE_OLLAMA };
+
 /* Who sent a request. */
 struct caller {
 	char key[KEYS_NAME + 1];   /* name of the API key; empty: none, or an unknown one */
@@ -94,7 +97,7 @@ struct api_request {
 	struct caller caller;
 	struct trace trace;
 	const infer_api *format; /* API format; NULL: the endpoint has none */
-	int is_anthropic;        /* 1: errors have the form of Anthropic's API */
+	enum api_style style;    /* whose API the path belongs to: the form of errors */
 	int64_t began_ns;        /* when the head arrived, or the line was read */
 	double timeout_s;        /* timeout in the head of the request; 0: none */
 	struct buf body;

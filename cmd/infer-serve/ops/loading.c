@@ -125,6 +125,10 @@ static void assign_model(struct api_request *r, struct served *m, struct infer_f
 	m->n_admitted += r->is_admitted;
 }
 
+/* the tag that Ollama's clients append to a name without one */
+static const char tag[] = ":latest";
+enum { TAG_LEN = sizeof tag - 1 };
+
 /* Find the model of r.  Returns 0 if r was answered with an error. */
 static int choose_model(struct api_request *r, const struct model_query *q)
 {
@@ -141,6 +145,9 @@ static int choose_model(struct api_request *r, const struct model_query *q)
 	if (ok) {
 		pthread_mutex_lock(&s->lock);
 		m = name ? served_by_name(s, name, n) : default_model(s);
+		if (!m && r->style == STYLE_OLLAMA && n > TAG_LEN &&
+		    !memcmp(name + n - TAG_LEN, tag, TAG_LEN))
+			m = served_by_name(s, name, n - TAG_LEN);
 		if (!m && q->by_file && name)
 			m = served_by_file(s, name, n);
 		if (m)

@@ -24,7 +24,7 @@ enum metrics_histogram {
 	METRICS_MAX,        /* max_tokens of a request */
 	METRICS_HISTOGRAMS
 };
-enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 64, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
+enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 192, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
 struct histogram {
 	/* bucket[i]: values above bound i - 1 up to bound i */
 	uint64_t count, bucket[METRICS_BOUNDS];

@@ -8,6 +8,7 @@
  *	embed OpenAI's /v1/embeddings
  *	rerank, score  how well texts answer a query: /v1/rerank, /v1/score
  *	native, infill  llama.cpp's /completion, /infill
+ *	ollama_chat, ollama_generate, ollama_embed, ollama_embeddings  Ollama's /api/...
  *
  * Output is written to memory (infer_writer); the program sends it. */
 #ifndef INFER_API_H
@@ -25,6 +26,8 @@ extern "C" {
 const infer_api *infer_api_at(const char *path);
 const infer_api *infer_api_named(const char *name);
 const char *infer_api_name(const infer_api *f); /* "chat"; static */
+/* Return the media type of a stream: text/event-stream or application/x-ndjson; static. */
+const char *infer_api_stream_type(const infer_api *f);
 
 /* Read a request.  body: JSON text [bytes], borrowed for the call.  id: copied; a request without a
  * seed gets one from it.  tenant: only jobs of the same tenant share compiled constraints.
@@ -133,7 +136,7 @@ struct infer_stream {
 	size_t call;      /* index of the open item's call */
 };
 /* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, after
- * `event: NAME` if the format has named events.  d NULL: the end of the stream, if the format
+ * `event: NAME` if the format has named events; or JSON lines (infer_api_stream_type).  d NULL: the end of the stream, if the format
  * marks it. */
 int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          struct infer_stream *s, infer_error *err);

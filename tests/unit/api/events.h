@@ -92,6 +92,41 @@ static void take_events(struct sum *s, infer_writer *w)
 	infer_writer_clear(w);
 }
 
+static void add_line(struct sum *s, const struct json *o)
+{
+	const struct json *m = json_get(o, "message");
+	struct jwrite w;
+
+	m = m ? m : o;
+	add(&s->content, json_get(m, "content"));
+	add(&s->content, json_get(m, "response"));
+	add(&s->reasoning, json_get(m, "thinking"));
+	json_each(call, json_get(m, "tool_calls")) {
+		const struct json *f = json_get(call, "function");
+
+		add_begun_call(s, json_get(call, "id"), json_get(f, "name"));
+		jw_init(&w, &s->args);
+		jw_value(&w, NULL, json_copy(&s->mem, json_get(f, "arguments")));
+	}
+	if (json_is(json_get(o, "done"), JSON_TRUE))
+		add_end(s, json_get(o, "done_reason"));
+	s->chunks++;
+}
+
+/* Each line is an object; a whole answer is one without its newline. */
+static void take_lines(struct sum *s, infer_writer *w)
+{
+	const char *at = infer_writer_text(w).at;
+
+	while (*at) {
+		size_t n = strcspn(at, "\n");
+
+		add_line(s, json_need(&s->mem, arena_strndup(&s->mem, at, n)));
+		at += n + (at[n] == '\n');
+	}
+	infer_writer_clear(w);
+}
+
 static void take_whole(struct sum *s, infer_writer *w)
 {
 	const struct json *o = json_need(&s->mem, infer_writer_text(w).at);

@@ -93,10 +93,12 @@ static void test_names(void **state)
 	assert_string_equal(route_allow(ROUTE_POST | ROUTE_OPTIONS), "POST, OPTIONS");
 	assert_string_equal(route_allow(ROUTE_POST | ROUTE_GET | ROUTE_HEAD | ROUTE_OPTIONS),
 	                    "GET, HEAD, POST, OPTIONS");
-	assert_true(route_is_anthropic("/v1/messages"));
-	assert_true(route_is_anthropic("/v1/messages/count_tokens"));
-	assert_false(route_is_anthropic("/v1/messages2"));
-	assert_false(route_is_anthropic("/v1/message"));
+	assert_int_equal(route_style("/v1/messages"), STYLE_ANTHROPIC);
+	assert_int_equal(route_style("/v1/messages/count_tokens"), STYLE_ANTHROPIC);
+	assert_int_equal(route_style("/v1/messages2"), STYLE_OPENAI);
+	assert_int_equal(route_style("/v1/message"), STYLE_OPENAI);
+	assert_int_equal(route_style("/api/x"), STYLE_OLLAMA);
+	assert_int_equal(route_style("/apis"), STYLE_OPENAI);
 }
 
 static void test_types(void **state)
