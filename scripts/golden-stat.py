@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Write tests/golden/stat/cases.jsonl: quantiles by numpy, intervals of quantiles by scipy's binomial distribution, signed ranks and
-rank sums by scipy's tests, shifts and their intervals by enumeration.  Needs numpy and scipy.   golden-stat.py >tests/golden/stat/cases.jsonl"""
+rank sums by scipy's tests, shifts and their intervals by enumeration, Student's t by scipy.  Needs numpy and scipy.   golden-stat.py >tests/golden/stat/cases.jsonl"""
 import itertools
 import json
 import numpy as np
@@ -96,5 +96,22 @@ for p in ([0.01, 0.04, 0.03, 0.005], [0.5], [0.02, 0.02, 0.9], [0.9, 0.8, 0.7]):
     rows.append({"test": "holm", "v": p, "adjusted": list(back)})
 for z in (-12, -6, -4.0001, -3.9999, -1.5, 0, 0.1, 2, 7):
     rows.append({"test": "normal", "z": z, "p": float(stats.norm.cdf(z))})
+for df in (1, 2, 3, 4, 9, 30, 101, 1000):
+    for t in (-0.01, 0.5, 2, 4.6, 12, 300):
+        rows.append({"test": "student", "t": t, "df": df, "p": float(2 * stats.t.sf(abs(t), df))})
+rng = np.random.default_rng(43)
+for n in (2, 3, 5, 8, 40):
+    d = rng.normal(0.3, 1, n)
+    se, w = stats.sem(d), float(stats.t.ppf(0.975, n - 1))
+    p = stats.ttest_1samp(d, 0).pvalue
+    rows.append({"test": "paired t", "d": list(d), "p": float(p), "shift": [d.mean(), d.mean() - w * se, d.mean() + w * se]})
+for na, nb in ((2, 2), (5, 5), (3, 9), (40, 25)):
+    a, b = rng.normal(0, 1, na), rng.normal(0.7, 1.5, nb)
+    va, vb = a.var(ddof=1) / na, b.var(ddof=1) / nb
+    df = int((va + vb) ** 2 / (va**2 / (na - 1) + vb**2 / (nb - 1)))  # scipy does not round it down
+    m, se = b.mean() - a.mean(), np.sqrt(va + vb)
+    w = float(stats.t.ppf(0.975, df))
+    rows.append({"test": "unpaired t", "a": list(a), "b": list(b), "p": float(2 * stats.t.sf(abs(m / se), df)),
+                 "shift": [m, m - w * se, m + w * se]})
 for row in rows:
     print(json.dumps({k: [float(x) if x is not None else None for x in v] if isinstance(v, list) else v for k, v in row.items()}))

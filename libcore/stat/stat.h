@@ -7,6 +7,10 @@
 double stat_normal(double z);    /* standard normal distribution function: P(N <= z) */
 double stat_normal_at(double p); /* inverse of stat_normal, 0 < p < 1 */
 
+/* Student's t with n > 0 degrees of freedom: the probability of at least |t| on either side. */
+double stat_student(double t, size_t n);
+double stat_student_at(double p, size_t n); /* inverse of stat_student: t >= 0, 0 < p < 1 */
+
 /* The values of all pairs (i, j) of two ascending sequences, or i <= j of one sequence. */
 struct stat_pairs {
 	const double *a, *b; /* values: b[j] - a[i], or if b is NULL, (a[i] + a[j]) / 2 */

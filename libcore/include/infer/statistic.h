@@ -1,7 +1,8 @@
 /* infer/statistic.h - quantiles, shifts and tests of measurements.   floor: stat
  *
  * Timings are skewed, have outliers and several modes, so everything here works by rank and assumes
- * no distribution.  Pure functions; any thread; none allocates.  Measurements must not be NaN. */
+ * no distribution, but for Student's t.  Pure functions; any thread; none allocates.  Measurements
+ * must not be NaN. */
 #ifndef INFER_STATISTIC_H
 #define INFER_STATISTIC_H
 #include <stddef.h>
@@ -40,6 +41,15 @@ void infer_shift_paired(struct infer_shift *s, double *d, size_t n, double level
  * a, b: f64 [na], [nb]; sorted by the call. */
 void infer_shift_unpaired(struct infer_shift *s, double *a, size_t na, double *b, size_t nb,
                           double level);
+/* The same for samples too small for ranks, whose p-values cannot be small: 2 / 2^n for n pairs,
+ * 2 / 252 for five and five.  The estimate is the (difference of) means, and the interval and p are
+ * those of Student's t, for two samples with Welch's degrees of freedom, rounded down.  It assumes
+ * means that are nearly normal; symmetric outliers make the interval wider than necessary.
+ * bounded is 1 if each sample has two or more.
+ * d: f64 [n]; a, b: f64 [na], [nb]. */
+void infer_shift_paired_t(struct infer_shift *s, const double *d, size_t n, double level);
+void infer_shift_unpaired_t(struct infer_shift *s, const double *a, size_t na, const double *b,
+                            size_t nb, double level);
 /* Adjust the p-values of n tests that are read together (Holm 1979): the probability that any of
  * them is below alpha by chance is at most alpha.  p: f64 [n], in place.  O(n^2) */
 void infer_holm(double *p, size_t n);

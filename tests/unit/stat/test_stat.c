@@ -12,7 +12,7 @@
 
 enum { MOST = 1000 };
 
-static int counted[5];
+static int counted[8];
 
 static size_t numbers(double *v, const struct json *list)
 {
@@ -88,6 +88,24 @@ static void check(const struct json *row, int line)
 		counted[2]++;
 		infer_shift_unpaired(&s, a, na, b, nb, 0.95);
 		check_shift(&s, row, line);
+	} else if (json_equals(test, "paired t")) {
+		counted[5]++;
+		infer_shift_paired_t(&s, a, numbers(a, json_get(row, "d")), 0.95);
+		check_shift(&s, row, line);
+	} else if (json_equals(test, "unpaired t")) {
+		size_t na = numbers(a, json_get(row, "a")), nb = numbers(b, json_get(row, "b"));
+
+		counted[6]++;
+		infer_shift_unpaired_t(&s, a, na, b, nb, 0.95);
+		check_shift(&s, row, line);
+	} else if (json_equals(test, "student")) {
+		size_t freedom = (size_t)number(row, "df");
+
+		counted[7]++;
+		near(stat_student(number(row, "t"), freedom), number(row, "p"), "student", line);
+		if (number(row, "p") > 1e-300)
+			near(stat_student_at(number(row, "p"), freedom), fabs(number(row, "t")),
+			     "inverse of student", line);
 	} else if (json_equals(test, "holm")) {
 		size_t n = numbers(a, json_get(row, "v"));
 
@@ -121,7 +139,7 @@ static void test_golden(void **state)
 	}
 	free(text);
 	fclose(f);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 8; i++)
 		assert_true(counted[i] >= 4);
 }
 
@@ -138,6 +156,16 @@ static void test_nothing(void **state)
 
 	infer_shift_paired(&s, equal, 8, 0.95);
 	assert_true(s.p >= 1 && !(s.estimate > 0 || s.estimate < 0));
+	infer_shift_paired_t(&s, NULL, 0, 0.95);
+	assert_true(!s.bounded && s.p >= 1);
+	infer_shift_unpaired_t(&s, equal, 1, equal, 8, 0.95);
+	assert_true(!s.bounded && s.p >= 1);
+	/* without any spread a difference is certain, and no difference too */
+	infer_shift_paired_t(&s, equal, 8, 0.95);
+	assert_true(s.bounded && s.p >= 1);
+	equal[7] = equal[6] = 1;
+	infer_shift_unpaired_t(&s, equal, 6, equal + 6, 2, 0.95);
+	assert_true(s.bounded && s.p <= 0 && s.lo >= 1 && s.hi <= 1);
 	near(stat_normal_at(0.975), 1.959963984540054, "inverse", 0);
 	infer_holm(NULL, 0);
 }
