@@ -44,7 +44,7 @@ _infer_bench()
 	--url | --alias | --clients | --rate | --requests | --output | --shared-prefix | --seed | --warmup | --timeout | --pid | --price) return ;;
 	--api) _infer_words 'completions chat'; return ;;
 	--filter) return ;;
-	--tolerance | --rounds | --max-rounds) return ;;
+	--tolerance | --rounds | --max-rounds | --max-time) return ;;
 	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
 	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
 	--device) _infer_words 'auto cpu cuda'; return ;;
@@ -60,7 +60,7 @@ _infer_bench()
 		-m --model -p --prompt -n --max-tokens --depth --clock --seqs --first-token --plan
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
-		--tolerance --rounds --max-rounds --suite --to
+		--tolerance --rounds --max-rounds --max-time --suite --to
 		--out --kind
 		--device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record

@@ -4,8 +4,11 @@
 #include "compare.h"
 #include "judge.h"
 #include "serve.h"
+#include "still.h"
+#include "unclear.h"
 #include "common/progress.h"
 #include "common/say.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/rng.h"
@@ -176,8 +179,10 @@ static int is_wide(int *yes, struct ab *a, infer_error *err)
 
 static int one_round(struct ab *a, int64_t round, uint64_t *done, infer_error *err)
 {
-	/* random order, because the second side runs on a warmer machine */
-	int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
+	/* The second side runs on a warmer machine, so the order is random; of two rounds, each order is that
+	 * of one, so that a steady drift of the machine cancels out. */
+	uint64_t two = (uint64_t)(round + 2) / 2;
+	int first = (rng_unit((uint64_t)a->o->seed, two) < 0.5) ^ (round & 1);
 
 	for (int i = 0; i < 2; i++) {
 		int side = first ^ i;
@@ -191,6 +196,7 @@ static int one_round(struct ab *a, int64_t round, uint64_t *done, infer_error *e
 
 static int rounds(struct ab *a, infer_error *err)
 {
+	int64_t end = clock_now_ns() + (int64_t)(a->o->max_time * 1e9);
 	uint64_t done = 0;
 	int more = 1;
 
@@ -198,8 +204,11 @@ static int rounds(struct ab *a, infer_error *err)
 	while (more && a->rounds < a->most) {
 		int64_t to = a->rounds + a->o->rounds;
 
-		for (; a->rounds < to && a->rounds < a->most; a->rounds++)
+		for (; a->rounds < to && a->rounds < a->most; a->rounds++) {
+			if (a->rounds >= a->o->rounds && clock_now_ns() > end)
+				return INFER_OK;
 			TRY(one_round(a, a->rounds, &done, err));
+		}
 		TRY(is_wide(&more, a, err));
 	}
 	return INFER_OK;
@@ -285,6 +294,7 @@ static int write_side(const struct ab *a, int side, infer_records *out, infer_er
 	jw_str(w, "side", side ? "new" : "base");
 	jw_str(w, "command", a->side[side].name);
 	jw_int(w, "rounds", a->rounds);
+	jw_int(w, "created_ms", still_unix_ms());
 	jw_object(w, "metrics");
 	for (size_t i = 0; i < a->n; i++) {
 		const struct both *b = &a->metrics[i];
@@ -314,7 +324,7 @@ static int write_all(const struct ab *a, infer_records *out, infer_error *err)
 	for (size_t i = 0; i < a->n; i++) {
 		struct jwrite *w = infer_records_begin(out, INFER_KIND_COMPARE);
 
-		compare_put(w, "ab", a->metrics[i].name, a->metrics[i].unit, &a->judged[i]);
+		compare_put(w, "ab", a->metrics[i].name, a->metrics[i].unit, &a->judged[i], 1);
 		jw_num(w, "tolerance", a->o->tolerance);
 		TRY(infer_records_end(out, err));
 	}
@@ -323,14 +333,18 @@ static int write_all(const struct ab *a, infer_records *out, infer_error *err)
 
 static int show_all(const struct ab *a, infer_error *err)
 {
+	struct unclear why = { 0 };
 	struct buf t;
 	int rc;
 
 	buf_init(&t, MEM_BASE);
 	buf_printf(&t, "base: %.70s\nnew:  %.70s\n%lld rounds in turns\n", a->side[0].name,
 	           a->side[1].name, (long long)a->rounds);
-	for (size_t i = 0; i < a->n; i++)
+	for (size_t i = 0; i < a->n; i++) {
 		compare_line(&t, a->metrics[i].name, &a->judged[i]);
+		unclear_add(&why, a->metrics[i].name, &a->judged[i]);
+	}
+	unclear_put(&t, &why, 1);
 	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;

@@ -37,7 +37,7 @@ struct bench_opts {
 	int json, quick, clock, first; /* clock: enum bench_clock; first: enum bench_first */
 	/* serve */
 	const char *url, *alias, *key_file, *output, *trace, *out, *suite, *plan;
-	double rate, timeout, price, tolerance;
+	double rate, timeout, price, tolerance, max_time;
 	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
 	int follows;             /* not an option; 1: this process has already written records */

@@ -166,25 +166,26 @@ const struct json *case_metric(const struct bench_case *c, size_t i)
 	return NULL;
 }
 
-double *case_values(const struct bench_case *c, const char *metric, size_t *n, int *one_each,
+double *case_values(const struct bench_case *c, const char *metric, const char *quantile, size_t *n,
                     struct arena *mem)
 {
 	size_t all = c->n;
 	double *v;
 
 	*n = 0;
-	*one_each = c->n >= CASES_MANY;
 	for (size_t k = 0; k < c->n; k++)
 		all += json_count(
 			json_get(json_get(json_get(c->records[k], "metrics"), metric), "values"));
 	v = arena_alloc(mem, all + 1, sizeof *v);
 	for (size_t k = 0; v && k < c->n; k++) {
-		const struct json *m = json_get(json_get(c->records[k], "metrics"), metric),
-				  *p50 = json_get(json_get(m, "p50"), "value");
+		const struct json *m = json_get(json_get(c->records[k], "metrics"), metric);
 
-		if (*one_each || !json_count(json_get(m, "values"))) {
-			if (json_is_number(p50))
-				v[(*n)++] = json_double(p50);
+		if (quantile || !json_count(json_get(m, "values"))) {
+			const struct json *q =
+				json_get(json_get(m, quantile ? quantile : "p50"), "value");
+
+			if (json_is_number(q))
+				v[(*n)++] = json_double(q);
 			continue;
 		}
 		json_each(x, json_get(m, "values"))

@@ -29,11 +29,10 @@ void cases_fini(struct cases *c);
 /* Return the case with this key, or NULL. */
 struct bench_case *cases_find(const struct cases *c, const char *key);
 
-/* Return the measurements of a metric, f64 [*n] in mem: all values if the case has fewer than CASES_MANY
- * records; otherwise the median of each record, and *one_each is 1. NULL: there are none, or out of memory
- * (mem->bad). */
-enum { CASES_MANY = 5 };
-double *case_values(const struct bench_case *c, const char *metric, size_t *n, int *one_each,
+/* Return the measurements of a metric, f64 [*n] in mem. quantile: "p50", "p95" or "p99", to take that of each
+ * record that has it; NULL: all values, and the median of a record without any. Returns NULL if out of
+ * memory. */
+double *case_values(const struct bench_case *c, const char *metric, const char *quantile, size_t *n,
                     struct arena *mem);
 /* Return metric i of the first record that has metrics; NULL if i is beyond the last metric. */
 const struct json *case_metric(const struct bench_case *c, size_t i);

@@ -4,15 +4,18 @@
 #include "compare.h"
 #include "judge.h"
 #include "rules.h"
+#include "turns.h"
+#include "unclear.h"
 #include "common/say.h"
 #include <infer/statistic.h>
 #include "base/err.h"
 #include "base/jwrite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCHES = 20 };
+enum { BATCHES = 20, FEW = 5, BEYOND = 10 }; /* BEYOND: fewest measurements above a quantile */
 
 struct compared {
 	const char *key, *metric, *unit;
@@ -23,7 +26,7 @@ struct compare {
 	const struct bench_opts *o;
 	struct cases base, now;
 	struct compared *first, *last;
-	size_t n, lone; /* lone: cases that only one file has */
+	size_t n, one_sided; /* one_sided: cases that only one file has */
 	struct rule_said rules[RULE_COUNT];
 	struct arena mem;
 };
@@ -50,28 +53,6 @@ static int is_per_request(const struct bench_case *c)
 	return c->n == 1 && json_is(json_get(c->records[0], "paired_by_request"), JSON_TRUE);
 }
 
-static double created(const struct bench_case *c, size_t i)
-{
-	return json_double(json_get(c->records[i], "created_ms"));
-}
-
-/* True if the records of two cases were made in alternation: each pair is later than the pair before. */
-static int are_alternating(const struct bench_case *a, const struct bench_case *b)
-{
-	if (a->n != b->n || a->n < CASES_MANY)
-		return 0;
-	for (size_t i = 0; i < a->n; i++) {
-		if (!json_is_number(json_get(a->records[i], "created_ms")) ||
-		    !json_is_number(json_get(b->records[i], "created_ms")))
-			return 0;
-		if (i &&
-		    (created(a, i) <= created(b, i - 1) || created(b, i) <= created(a, i - 1) ||
-		     created(a, i) <= created(a, i - 1) || created(b, i) <= created(b, i - 1)))
-			return 0;
-	}
-	return 1;
-}
-
 /* True if the metric gets a verdict. */
 static int is_judged(const char *metric)
 {
@@ -93,120 +74,218 @@ static struct compared *add_compared(struct compare *c, struct compared x)
 	return to;
 }
 
-/* Compare the 95th and 99th percentiles of a latency, which users of a server notice most. */
+static const struct tail {
+	const char *name;
+	double q;
+} tails[] = { { "p95", 0.95 }, { "p99", 0.99 } };
+enum { TAILS = sizeof tails / sizeof *tails };
+
+/* Two cases with the same key, and what is known of both. */
+struct pair {
+	const struct bench_case *a, *b;
+	struct turns turns;
+	struct judge_machine machine; /* if not in turns */
+};
+
+static int add_tail(struct compare *c, struct compared *x, const char *metric, const char *tail,
+                    infer_error *err)
+{
+	char name[96];
+	int n = snprintf(name, sizeof name, "%s %s", metric, tail);
+
+	x->metric = arena_strndup(&c->mem, name, (size_t)n);
+	return x->metric && add_compared(c, *x) ? INFER_OK : err_nomem(err);
+}
+
+/* Compare the 95th and 99th percentiles of a latency, which users of a server notice most, of two records. */
 static int compare_tails(struct compare *c, const struct compared *like, const double *base,
                          size_t n_base, const double *now, size_t n_new, infer_error *err)
 {
-	static const struct {
-		const char *name;
-		double q;
-	} tail[] = { { "p95", 0.95 }, { "p99", 0.99 } };
-
-	for (size_t i = 0; !like->j.higher && i < sizeof tail / sizeof *tail; i++) {
+	for (size_t i = 0; !like->j.higher && i < TAILS; i++) {
 		struct compared x = *like;
-		char name[96];
 
-		if (!judge_has_tail(base, n_base, tail[i].q) ||
-		    !judge_has_tail(now, n_new, tail[i].q))
+		if (!judge_has_tail(base, n_base, tails[i].q) ||
+		    !judge_has_tail(now, n_new, tails[i].q))
 			continue;
-		int n = snprintf(name, sizeof name, "%s %s", like->metric, tail[i].name);
-		x.metric = arena_strndup(&c->mem, name, (size_t)n);
-		if (!x.metric)
-			return err_nomem(err);
-		TRY(judge_tail(&x.j, base, n_base, now, n_new, tail[i].q, like->j.paired, &c->mem,
+		TRY(judge_tail(&x.j, base, n_base, now, n_new, tails[i].q, like->j.paired, &c->mem,
 		               err));
-		if (!add_compared(c, x))
-			return err_nomem(err);
+		TRY(add_tail(c, &x, like->metric, tails[i].name, err));
 	}
 	return INFER_OK;
 }
 
-/* Compare one metric of two cases. */
-static int compare_metric(struct compare *c, const struct bench_case *a, const struct bench_case *b,
-                          const struct json *m, double drift, infer_error *err)
+/* Replace the values of the records by those in pairs. */
+static double *pick_values(const double *v, const size_t *at, size_t n, struct arena *mem)
 {
-	char *name = arena_strndup(&c->mem, m->key, m->key_n);
-	struct compared x = { .key = a->key };
-	int each_a, each_b;
-	size_t na, nb;
+	double *to = arena_alloc(mem, n + 1, sizeof *to);
 
-	if (!name)
-		return err_nomem(err);
-	double *va = case_values(a, name, &na, &each_a, &c->mem),
-	       *vb = case_values(b, name, &nb, &each_b, &c->mem);
+	for (size_t i = 0; to && i < n; i++)
+		to[i] = v[at[i]];
+	return to;
+}
+
+/* Compare a quantile of the records of both cases. Each record is a measurement. Sets *judged to 0 if a side
+ * has no values. */
+static int judge_records(struct judged *j, int *judged, struct compare *c, const struct pair *p,
+                         const char *metric, const char *quantile, infer_error *err)
+{
+	enum pairing paired = PAIR_NONE;
+	size_t na, nb;
+	double *va = case_values(p->a, metric, quantile, &na, &c->mem),
+	       *vb = case_values(p->b, metric, quantile, &nb, &c->mem);
 
 	if (!va || !vb)
 		return err_nomem(err);
-	if (!na || !nb || !is_judged(name))
+	*judged = na && nb;
+	if (!*judged)
 		return INFER_OK;
-	/* medians of records cannot be compared with single measurements */
-	if (each_a != each_b)
-		na = nb = 1;
-	x.metric = name;
-	x.unit = json_cstr(&c->mem, json_get(m, "unit"));
-	x.j.higher = json_equals(json_get(m, "better"), "higher");
-	enum pairing paired = PAIR_NONE;
-
-	if (is_per_request(a) && is_per_request(b) && na == nb && na > 1)
-		paired = PAIR_REQUESTS;
-	else if (each_a && na == nb && na == a->n && are_alternating(a, b))
+	if (p->turns.n && na == p->a->n && nb == p->b->n) {
 		paired = PAIR_ROUNDS;
-	/* "fraction" (of the limit) already contains the drift */
-	x.j.drift = strcmp(name, "fraction") ? drift : 0;
-	x.j.paired = paired;
+		na = nb = p->turns.n;
+		va = pick_values(va, p->turns.base, na, &c->mem);
+		vb = pick_values(vb, p->turns.now, nb, &c->mem);
+		if (!va || !vb)
+			return err_nomem(err);
+	}
+	return judge(j, va, na, vb, nb, paired, &c->mem, err);
+}
+
+/* True if every record has enough measurements of the metric for the quantile q. */
+static int records_have_tail(const struct bench_case *c, const char *metric, double q)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct json *m = json_get(json_get(c->records[i], "metrics"), metric);
+
+		if ((1 - q) * json_double(json_get(m, "n")) < BEYOND ||
+		    !(json_double(json_get(m, "min")) > 0))
+			return 0;
+	}
+	return 1;
+}
+
+/* Compare one metric of two cases with several records on each side. */
+static int compare_records(struct compare *c, const struct pair *p, struct compared x,
+                           infer_error *err)
+{
+	const char *metric = x.metric;
+	int judged;
+
+	TRY(judge_records(&x.j, &judged, c, p, metric, "p50", err));
+	if (!judged)
+		return INFER_OK;
+	if (!add_compared(c, x))
+		return err_nomem(err);
+	for (size_t i = 0; !x.j.higher && i < TAILS; i++) {
+		if (!records_have_tail(p->a, metric, tails[i].q) ||
+		    !records_have_tail(p->b, metric, tails[i].q))
+			continue;
+		TRY(judge_records(&x.j, &judged, c, p, metric, tails[i].name, err));
+		if (judged)
+			TRY(add_tail(c, &x, metric, tails[i].name, err));
+	}
+	return INFER_OK;
+}
+
+/* Compare one metric if a case has a single record: each turn or request is a measurement. */
+static int compare_turns(struct compare *c, const struct pair *p, struct compared x,
+                         infer_error *err)
+{
+	int requests_a = is_per_request(p->a), requests_b = is_per_request(p->b);
+	size_t na, nb;
+	double *va = case_values(p->a, x.metric, NULL, &na, &c->mem),
+	       *vb = case_values(p->b, x.metric, NULL, &nb, &c->mem);
+
+	if (!va || !vb)
+		return err_nomem(err);
+	if (!na || !nb)
+		return INFER_OK;
+	x.j.paired = requests_a && requests_b && na == nb && na > 1 ? PAIR_REQUESTS : PAIR_NONE;
 	struct compared *of = add_compared(c, x);
 
 	if (!of)
 		return err_nomem(err);
-	if (is_per_request(a) && is_per_request(b))
+	if (requests_a && requests_b)
 		TRY(compare_tails(c, of, va, na, vb, nb, err));
-	if (is_per_request(a))
+	if (requests_a)
 		na = batch_medians(va, na, &c->mem);
-	if (is_per_request(b))
+	if (requests_b)
 		nb = batch_medians(vb, nb, &c->mem);
-	return judge(&of->j, va, na, vb, nb, paired, &c->mem, err);
+	return judge(&of->j, va, na, vb, nb, x.j.paired, &c->mem, err);
+}
+
+static int compare_metric(struct compare *c, const struct pair *p, const struct json *m,
+                          infer_error *err)
+{
+	char *name = arena_strndup(&c->mem, m->key, m->key_n);
+	struct compared x = { .key = p->a->key, .metric = name };
+
+	if (!name)
+		return err_nomem(err);
+	if (!is_judged(name))
+		return INFER_OK;
+	x.unit = json_cstr(&c->mem, json_get(m, "unit"));
+	x.j.higher = json_equals(json_get(m, "better"), "higher");
+	if (!p->turns.n)
+		x.j.machine = p->machine;
+	if (json_equals(json_get(m, "unit"), "bytes")) {
+		/* memory does not depend on the speed of the machine */
+		x.j.machine.drift = 0;
+		x.j.machine.waited = 0;
+	}
+	return p->machine.lone ? compare_turns(c, p, x, err) : compare_records(c, p, x, err);
 }
 
 /* State in the rule that each record counts as one measurement. */
-static void set_many_rule(struct rule_said *r, size_t a, size_t b)
+static void set_many_rule(struct rule_said *r, size_t a, size_t b, int in_turns)
 {
-	r->state = RULE_KEPT;
-	snprintf(r->says, sizeof r->says, "%zu records and %zu, the median of each counts", a, b);
+	r->state = a < FEW || b < FEW ? RULE_BROKEN : RULE_KEPT;
+	snprintf(r->says, sizeof r->says, "%zu records and %zu, the median of each counts; %s", a,
+	         b, in_turns ? "taken in turns" : "not taken in turns");
+}
+
+static int compare_case(struct compare *c, const struct bench_case *a, const struct bench_case *b,
+                        infer_error *err)
+{
+	struct rule_said rules[RULE_COUNT];
+	struct pair p = { .a = a, .b = b };
+	double drift = 0;
+
+	TRY(turns_find(&p.turns, a, b, &c->mem, err));
+	turns_machine(&p.machine, a, b);
+	if (!p.turns.n)
+		drift = rules_drift(a->records[0], b->records[0]);
+	for (size_t i = 0; i < a->n && i < b->n; i++) {
+		rules_check(rules, a->records[i], b->records[i], drift);
+		rules_add(c->rules, rules);
+	}
+	if (!p.machine.lone)
+		set_many_rule(&c->rules[RULE_REPEATS], a->n, b->n, p.turns.n > 0);
+	for (size_t i = 0; case_metric(a, i); i++)
+		TRY(compare_metric(c, &p, case_metric(a, i), err));
+	return INFER_OK;
 }
 
 static int cases(struct compare *c, infer_error *err)
 {
 	for (const struct bench_case *a = c->base.first; a; a = a->next) {
 		const struct bench_case *b = cases_find(&c->now, a->key);
-		struct rule_said rules[RULE_COUNT];
-		double drift = 0;
 
 		if (!b) {
 			say_warning("%s: only in %s", a->key, c->base.name);
-			c->lone++;
+			c->one_sided++;
 			continue;
 		}
-		/* the spread of many records already contains the drift */
-		if (a->n < CASES_MANY || b->n < CASES_MANY)
-			drift = rules_drift(a->records[0], b->records[0]);
-		for (size_t i = 0; i < a->n && i < b->n; i++) {
-			rules_check(rules, a->records[i], b->records[i], drift);
-			rules_add(c->rules, rules);
-		}
-		if (a->n >= CASES_MANY && b->n >= CASES_MANY)
-			set_many_rule(&c->rules[RULE_REPEATS], a->n, b->n);
-		for (size_t i = 0; case_metric(a, i); i++)
-			TRY(compare_metric(c, a, b, case_metric(a, i), drift, err));
+		TRY(compare_case(c, a, b, err));
 	}
 	for (const struct bench_case *b = c->now.first; b; b = b->next)
 		if (!cases_find(&c->base, b->key)) {
 			say_warning("%s: only in %s", b->key, c->now.name);
-			c->lone++;
+			c->one_sided++;
 		}
-	if (c->lone) {
+	if (c->one_sided) {
 		c->rules[RULE_WORKLOAD].state = RULE_BROKEN;
 		snprintf(c->rules[RULE_WORKLOAD].says, sizeof c->rules[RULE_WORKLOAD].says,
-		         "%zu cases are in one of the files only", c->lone);
+		         "%zu cases are in one of the files only", c->one_sided);
 	}
 	return c->n ? INFER_OK
 	            : err_set(err, INFER_EFORMAT, "%s and %s have no measurements of the same case",
@@ -228,8 +307,28 @@ static int verdicts(struct compare *c, infer_error *err)
 
 /* ---- output ---- */
 
+/* Write the reason or the remedy of an unclear verdict as a member, or null. */
+static void put_sentence(struct jwrite *w, const char *name, const struct judged *j, int rounds,
+                         int remedy)
+{
+	struct buf b;
+
+	if (j->verdict != VERDICT_UNCLEAR) {
+		jw_null(w, name);
+		return;
+	}
+	buf_init(&b, MEM_BASE);
+	if (remedy)
+		unclear_remedy(&b, j, rounds);
+	else
+		unclear_reason(&b, j);
+	buf_putc(&b, 0);
+	jw_str(w, name, b.bad ? "" : b.at);
+	buf_fini(&b);
+}
+
 void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
-                 const struct judged *j)
+                 const struct judged *j, int rounds)
 {
 	static const char *const pairs[] = { "no", "requests", "rounds" };
 
@@ -242,7 +341,10 @@ void compare_put(struct jwrite *w, const char *key, const char *metric, const ch
 	jw_uint(w, "n_base", j->n_base);
 	jw_uint(w, "n_new", j->n_new);
 	jw_str(w, "paired", pairs[j->paired]);
-	jw_num(w, "change", j->change);
+	if (j->ratio)
+		jw_num(w, "change", j->change);
+	else
+		jw_null(w, "change");
 	if (j->bounded) {
 		jw_num(w, "lo", j->lo);
 		jw_num(w, "hi", j->hi);
@@ -252,13 +354,22 @@ void compare_put(struct jwrite *w, const char *key, const char *metric, const ch
 		jw_null(w, "hi");
 		jw_null(w, "p");
 	}
-	jw_num(w, "drift", j->drift);
+	if (isinf(j->machine.drift))
+		jw_null(w, "drift");
+	else
+		jw_num(w, "drift", j->machine.drift);
 	jw_str(w, "verdict", judge_name(j->verdict));
+	put_sentence(w, "why", j, rounds, 0);
+	put_sentence(w, "settled_by", j, rounds, 1);
 }
 
 void compare_line(struct buf *t, const char *metric, const struct judged *j)
 {
-	buf_printf(t, "  %-18s %10.4g %10.4g %+7.2f %%", metric, j->base, j->now, 100 * j->change);
+	buf_printf(t, "  %-18s %10.4g %10.4g", metric, j->base, j->now);
+	if (j->ratio)
+		buf_printf(t, " %+7.2f %%", 100 * j->change);
+	else
+		buf_printf(t, " %9s", "");
 	if (j->bounded)
 		buf_printf(t, " %+7.2f ...%+7.2f", 100 * j->lo, 100 * j->hi);
 	else
@@ -301,7 +412,7 @@ static int write_all(const struct compare *c, infer_records *out, infer_error *e
 
 	for (const struct compared *x = c->first; x; x = x->next) {
 		w = infer_records_begin(out, INFER_KIND_COMPARE);
-		compare_put(w, x->key, x->metric, x->unit, &x->j);
+		compare_put(w, x->key, x->metric, x->unit, &x->j, 0);
 		TRY(infer_records_end(out, err));
 	}
 	w = infer_records_begin(out, INFER_KIND_COMPARE);
@@ -318,6 +429,7 @@ static int show_all(const struct compare *c, infer_error *err)
 {
 	static const char *const marks[] = { "?", "+", "!" };
 	const char *key = "";
+	struct unclear why = { 0 };
 	struct buf t;
 	int rc;
 
@@ -327,6 +439,11 @@ static int show_all(const struct compare *c, infer_error *err)
 			buf_printf(&t, "%s\n", x->key);
 		key = x->key;
 		compare_line(&t, x->metric, &x->j);
+		unclear_add(&why, x->metric, &x->j);
+		if (x->next && !strcmp(key, x->next->key))
+			continue;
+		unclear_put(&t, &why, 0);
+		why = (struct unclear){ 0 };
 	}
 	buf_puts(&t, "rules (+ kept, ! broken, ? the records do not tell)\n");
 	for (int i = 0; i < RULE_COUNT; i++)

@@ -5,9 +5,9 @@
 #include "base/buf.h"
 #include "base/jwrite.h"
 
-/* Write a verdict as an object. key: the case that was measured */
+/* Write a verdict as an object. key: the case that was measured; rounds: 1 if by ab */
 void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
-                 const struct judged *j);
+                 const struct judged *j, int rounds);
 /* Append a verdict as a line of a table. */
 void compare_line(struct buf *t, const char *metric, const struct judged *j);
 #endif

@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUANTILES = 60 };
+/* MANY: records of a case that are too different for one line of latencies */
+enum { QUANTILES = 60, MANY = 5 };
 
 static struct series *find_series(struct figure *f, enum series_style style, const char *name)
 {
@@ -167,12 +168,12 @@ static void latency(struct figure *f, const struct cases *c)
 			continue;
 		/* with several cases, draw only the latencies to the first and the last token */
 		for (size_t m = 0; m < sizeof rows / sizeof *rows - (c->n > 1); m++) {
-			int each;
-			size_t n;
-			double *v = case_values(k, rows[m].metric, &n, &each, f->mem);
+			size_t n = 0;
+			double *v = k->n < MANY ? case_values(k, rows[m].metric, NULL, &n, f->mem)
+			                        : NULL;
 			char name[64];
 
-			if (!v || n < 2 || each)
+			if (!v || n < 2)
 				continue;
 			infer_sort(v, n);
 			if (c->n > 1)

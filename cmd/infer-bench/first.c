@@ -1,5 +1,6 @@
 /* infer-bench/first.c - --first-token: the time from opening a model to its first token. */
 #include "first.h"
+#include "still.h"
 #include "common/say.h"
 #include <infer/statistic.h>
 #include "base/clock.h"
@@ -178,6 +179,7 @@ int first_write(infer_records *out, const struct first *f, const struct bench_op
 	jw_str(w, "bench", "first");
 	jw_str(w, "cache", f->cold ? "cold" : "warm");
 	jw_int(w, "repeat", o->repeat);
+	jw_int(w, "created_ms", still_unix_ms());
 	jw_num(w, "file_bytes", f->file_bytes);
 	if (f->limit_ms > 0) {
 		jw_str(w, "limit", "disk");

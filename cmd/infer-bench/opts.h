@@ -69,6 +69,8 @@ static const struct opt bench_rows[] = {
 	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each runs both (20)", AT(rounds), 1, 100000 },
 	{ OPT_INT, 0, "max-rounds", "N", "ab: up to N rounds while the interval is wide (100)",
 	  AT(max_rounds), 1, 100000 },
+	{ OPT_NUM, 0, "max-time", "S", "ab: add no rounds after S seconds (90)", AT(max_time), 0,
+	  1e6 },
 
 	{ OPT_STR, 0, "suite", "FILE", "run, serve: all runs that FILE (YAML) lists", AT(suite),
 	  .values = "@file", .modes = BENCH_RUN | BENCH_SERVE },

@@ -29,6 +29,6 @@ void rules_check(struct rule_said out[RULE_COUNT], const struct json *base, cons
 /* Add the findings of another case: a broken rule replaces one that is not broken. */
 void rules_add(struct rule_said out[RULE_COUNT], const struct rule_said more[RULE_COUNT]);
 const char *rule_name(int rule);
-/* Return the greatest change of a ceiling between the two records, as a ratio minus 1. */
+/* Return the greatest change of a ceiling's median between the two records, as a ratio minus 1. */
 double rules_drift(const struct json *base, const struct json *now);
 #endif

@@ -5,6 +5,7 @@
 #include "forecast.h"
 #include "hash.h"
 #include "seen.h"
+#include "still.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { MAX_LIST = 64, SEED = 1 };
 
@@ -51,7 +51,8 @@ struct run {
 	size_t cap;
 	/* Values by turn. ordered: scratch for sorting; rates: memory read, fma, int8 dot, bf16 tiles. */
 	double *tok_s, *cpu_us, *fraction, *ordered[3], *rates[4]; /* [repeat] */
-	double *seen_room;                                         /* [4][repeat] */
+	double *clock, *waited; /* [repeat]; see still.h; waited below 0: unknown */
+	double *seen_room;      /* [4][repeat] */
 	struct seen seen;
 	struct arena mem;
 	uint64_t prompts; /* prompts so far; seeds the next prompt, so that no two are alike */
@@ -296,19 +297,28 @@ static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 	return INFER_OK;
 }
 
-static int64_t unix_ms(void)
-{
-	struct timespec t;
-
-	return timespec_get(&t, TIME_UTC) ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
-}
-
 static void store_rates(struct run *r, int64_t at, const struct infer_ceilings *top)
 {
 	r->rates[0][at] = top->mapped.median;
 	r->rates[1][at] = top->fma.median;
 	r->rates[2][at] = top->dot.median;
 	r->rates[3][at] = top->tile_bf16.median;
+}
+
+/* Measure turn i of a test, and how much of the machine it had; turn -1 is not stored. */
+static int measure_turn(struct run *r, const struct test *t, double *tok_s, double *cpu_us,
+                        int64_t i, infer_error *err)
+{
+	struct still_time from, to;
+	int known = still_read(&from);
+
+	TRY((t->decode ? once_decode : once_prefill)(r, t, tok_s, cpu_us, err));
+	known &= still_read(&to);
+	if (i < 0)
+		return INFER_OK;
+	r->waited[i] = known ? still_share(&from, &to) : -1;
+	r->clock[i] = still_core_clock();
+	return INFER_OK;
 }
 
 /* Measure ceilings and test in alternation. The first turn reads the weights into memory and is not
@@ -333,7 +343,7 @@ static int measure_test(struct run *r, const struct test *t, struct infer_bench 
 		if (i >= 0)
 			TRY(ceilings(r, &top, err));
 		seen_turn(&r->seen);
-		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, &cpu_us, err));
+		TRY(measure_turn(r, t, &tok_s, &cpu_us, i, err));
 		progress_at(NULL, ++r->turns, r->all_turns);
 		if (i < 0)
 			continue;
@@ -352,7 +362,7 @@ static int measure_test(struct run *r, const struct test *t, struct infer_bench 
 		.batch = t->batch,
 		.threads = infer_probe_threads(r->probe),
 		.repeat = (int32_t)n,
-		.created_ms = unix_ms(),
+		.created_ms = still_unix_ms(),
 		.cpu_time = r->o->clock == CLOCK_CPU,
 		.predicted_tok_s = t->predicted,
 		.tok_s = bench_spread(r->tok_s, n),
@@ -364,6 +374,8 @@ static int measure_test(struct run *r, const struct test *t, struct infer_bench 
 		              .fma = bench_spread(r->rates[1], n),
 		              .dot = bench_spread(r->rates[2], n),
 		              .tile_bf16 = bench_spread(r->rates[3], n) },
+		.core_clock = bench_spread(r->clock, n),
+		.waited = bench_spread(r->waited, n),
 		.sha256 = r->sha256,
 		.n_sha256 = r->n_sha256,
 		.turns_tok_s = r->ordered[0],
@@ -481,7 +493,7 @@ static int open_run(struct run *r, infer_error *err)
 	TRY(append_open(&r->out, o->json, o->record, err));
 	if (o->follows && r->out.out)
 		infer_records_continue(r->out.out);
-	all = arena_alloc(&r->mem, 14 * n, sizeof *all);
+	all = arena_alloc(&r->mem, 16 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "out of memory for %zu turns", n);
 	r->tok_s = all;
@@ -492,6 +504,8 @@ static int open_run(struct run *r, infer_error *err)
 		r->ordered[i] = all + (6 + i) * n;
 	r->cpu_us = all + 9 * n;
 	r->seen_room = all + 10 * n;
+	r->clock = all + 14 * n;
+	r->waited = all + 15 * n;
 	return o->json || o->record ? hash_files(infer_model_file(r->model), &r->mem, &r->sha256,
 	                                         &r->n_sha256, err)
 	                            : INFER_OK;

@@ -1,5 +1,6 @@
 /* infer-bench/serve_record.c - serve: a measurement as a record and as a table. */
 #include "serve.h"
+#include "still.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/jwrite.h"
@@ -120,6 +121,7 @@ int serve_write(infer_records *out, const struct serve *s, const struct opt_rest
 	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "serve");
+	jw_int(w, "created_ms", still_unix_ms());
 	put_workload(w, s);
 	jw_str(w, "url", s->url);
 	jw_str(w, "served", s->load.model);

@@ -112,7 +112,7 @@ static void shift(struct judged *j, double *d, double estimate)
 	j->lo = infer_exp(infer_quantile(d, DRAWS, (1 - JUDGE_LEVEL) / 2)) - 1;
 	j->hi = infer_exp(infer_quantile(d, DRAWS, (1 + JUDGE_LEVEL) / 2)) - 1;
 	j->p = p < 1 ? p : 1;
-	j->bounded = 1;
+	j->bounded = j->ratio = 1;
 }
 
 int judge_has_tail(const double *v, size_t n, double q)

@@ -226,6 +226,10 @@ int infer_write_bench(infer_records *out, const struct infer_bench *b,
 		put_spread(w, "fraction", &b->fraction);
 		put_ceilings(w, &b->ceilings);
 	}
+	if (b->core_clock.median > 0)
+		put_spread(w, "core_clock", &b->core_clock);
+	if (b->core_clock.median > 0 && b->waited.least >= 0)
+		put_spread(w, "waited", &b->waited);
 	jw_array(w, "sha256");
 	for (int i = 0; i < b->n_sha256; i++)
 		jw_str(w, NULL, b->sha256[i]);

@@ -110,7 +110,7 @@ void infer_shift_paired_t(struct infer_shift *s, const double *d, size_t n, doub
 void infer_shift_unpaired_t(struct infer_shift *s, const double *a, size_t na, const double *b,
                             size_t nb, double level)
 {
-	double ma = infer_mean(a, na), mb = infer_mean(b, nb), va, vb, freedom;
+	double ma = infer_mean(a, na), mb = infer_mean(b, nb), va, vb;
 
 	*s = (struct infer_shift){ .lo = -INFINITY, .hi = INFINITY, .p = 1 };
 	if (!na || !nb)
@@ -120,12 +120,5 @@ void infer_shift_unpaired_t(struct infer_shift *s, const double *a, size_t na, c
 		return;
 	va = variance_of_mean(a, na, ma);
 	vb = variance_of_mean(b, nb, mb);
-	freedom = (double)(na < nb ? na : nb) - 1;
-	if (va + vb > 0) {
-		double x = va / (va + vb), y = vb / (va + vb);
-
-		freedom = 1 / (x * x / (double)(na - 1) + y * y / (double)(nb - 1));
-	}
-	/* rounded down, which widens the interval; 1e-9: an exact integer stays one */
-	set_shift(s, mb - ma, sqrt(va + vb), (size_t)(freedom + 1e-9), level);
+	set_shift(s, mb - ma, sqrt(va + vb), (na < nb ? na : nb) - 1, level);
 }

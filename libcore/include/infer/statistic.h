@@ -1,8 +1,8 @@
 /* infer/statistic.h - quantiles, shifts and tests of measurements.   floor: stat
  *
- * Timings are skewed, have outliers and several modes, so everything here works by rank and assumes
- * no distribution, but for Student's t.  Pure functions; any thread; none allocates.  Measurements
- * must not be NaN. */
+ * Timings are skewed, have outliers and several modes, so everything here but Student's t works by
+ * rank and assumes no distribution.  Pure functions; any thread; none allocates.  Measurements must
+ * not be NaN. */
 #ifndef INFER_STATISTIC_H
 #define INFER_STATISTIC_H
 #include <stddef.h>
@@ -43,9 +43,10 @@ void infer_shift_unpaired(struct infer_shift *s, double *a, size_t na, double *b
                           double level);
 /* The same for samples too small for ranks, whose p-values cannot be small: 2 / 2^n for n pairs,
  * 2 / 252 for five and five.  The estimate is the (difference of) means, and the interval and p are
- * those of Student's t, for two samples with Welch's degrees of freedom, rounded down.  It assumes
- * means that are nearly normal; symmetric outliers make the interval wider than necessary.
- * bounded is 1 if each sample has two or more.
+ * those of Student's t.  Two samples may have different variances; the degrees of freedom are those
+ * of the smaller one, since Welch's are too many for two against twenty.  It assumes means that are
+ * nearly normal; symmetric outliers make the interval wider than necessary.  bounded is 1 if each
+ * sample has two or more.
  * d: f64 [n]; a, b: f64 [na], [nb]. */
 void infer_shift_paired_t(struct infer_shift *s, const double *d, size_t n, double level);
 void infer_shift_unpaired_t(struct infer_shift *s, const double *a, size_t na, const double *b,
