@@ -374,8 +374,6 @@ static int measure_test(struct run *r, const struct test *t, struct infer_bench 
 		              .fma = bench_spread(r->rates[1], n),
 		              .dot = bench_spread(r->rates[2], n),
 		              .tile_bf16 = bench_spread(r->rates[3], n) },
-		.core_clock = bench_spread(r->clock, n),
-		.waited = bench_spread(r->waited, n),
 		.sha256 = r->sha256,
 		.n_sha256 = r->n_sha256,
 		.turns_tok_s = r->ordered[0],
@@ -398,6 +396,8 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	struct infer_adjusted adjusted;
 	int rc = measure_test(r, t, &b, err);
 
+	b.core_clock = bench_spread(r->clock, r->o->repeat);
+	b.waited = bench_spread(r->waited, r->o->repeat);
 	if (!rc && engine_has_gpu(r->engine)) /* b.limit_tok_s is for the CPU */
 		b.limit_tok_s = 0;
 	if (!rc && seen_end(&adjusted, &r->seen, r->o->repeat) && b.limit_tok_s > 0)

@@ -162,9 +162,7 @@ struct infer_bench {
 	const struct infer_adjusted *adjusted; /* NULL: no plan */
 	int limit;                             /* INFER_LIMIT_MEMORY, _KV or _COMPUTE */
 	struct infer_ceilings ceilings;        /* medians, minima and maxima over the turns */
-	/* over the turns: 10^9 dependent multiplications per second, 0: not measured; the share of
-	 * the time for which threads waited for a processor, below 0: unknown */
-	struct infer_rate core_clock, waited;
+	struct infer_rate core_clock, waited; /* infer-jsonl(5); unknown: 0; least < 0 */
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
 	/* f64 [repeat], one for each turn, in order; NULL: not written.  cpu: microseconds a
