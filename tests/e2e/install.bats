@@ -73,9 +73,11 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	d() { env PATH="$PWD/bin:$PATH" make -C "$TOP" --no-print-directory O="$PWD/new" CC=cc AR=ar CUDA=0 "$@"; }
 	d demo >out
 	grep -q -- "-j$(nproc)" saw
-	grep -q '^  cmd/infer-run/main.c.o$' out
-	run grep -q '\[' out
-	same 1 "$status"
+	# the time, twenty lines, the last of them all
+	grep -qE "^building [0-9]+ files on $(nproc) cores?: about (a minute|[0-9]+ minutes)\$" out
+	n=$(sed -n 's/^building \([0-9]*\) files.*/\1/p' out)
+	same "[$n/$n] infer-run" "$(grep '^\[' out | tail -n 1)"
+	[ "$(grep -c '^\[' out)" -le 22 ]
 	same 2 "$(grep -c '^answer of' out)"
 	same "$PWD/new/$(basename "$B")/infer-run -i" "$(sed -n 's/ *# talk.*//p' out)"
 	tail -n 1 out | grep -q 'make install  *# into /usr/local$'
@@ -90,4 +92,43 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	n=$(sed -n 's/^\[1\/\([0-9]*\)\].*/\1/p' lines)
 	[ "$n" -gt 100 ]
 	grep -q "^\[$n/$n\] *infer-run *$" lines
+}
+
+@test "make counts what it builds, says at the start how long that takes, and shows commands with V=1" {
+	mkdir bin
+	cat >bin/cc <<-'END'
+		#!/bin/sh
+		last=
+		for i; do
+			[ "$last" != -o ] || : >"$i"
+			last=$i
+		done
+	END
+	printf '#!/bin/sh\n: >"$2"\n' >bin/ar
+	printf '#!/bin/sh\n: >"$3"\n' >bin/objcopy
+	chmod +x bin/*
+	export DEPS=skip
+	d() { env PATH="$PWD/bin:$PATH" make -C "$TOP" --no-print-directory O="$PWD/new" CC=cc AR=ar OBJCOPY=objcopy CUDA=0 SAN= "$@"; }
+	d -j2 >out
+	n=$(sed -n 's/^building \([0-9]*\) files on [12] cores\{0,1\}: about [0-9]* minutes.*/\1/p' out)
+	[ "$n" -gt 300 ]
+	grep -qE "^\[$n/$n\] [a-zA-Z.0-9/-]+$" out
+	same "$PWD/new/release: infer-bench infer-inspect infer-quant infer-run infer-serve" "$(tail -n 1 out)"
+	[ "$(wc -l <out)" -le 26 ]
+	# nothing to do is said by nothing; what is made again is counted, each with a line
+	d >out
+	[ ! -s out ]
+	rm new/release/infer-run new/release/cmd/infer-run/main.c.o
+	d -s >out
+	[ ! -s out ]
+	rm new/release/infer-run new/release/cmd/infer-run/main.c.o
+	d >out
+	head -n 2 out | diff <(printf '[1/2] cmd/infer-run/main.c.o\n[2/2] infer-run\n') -
+	rm new/release/infer-run
+	d V=1 >out
+	grep -q '^cc .* -o .*new/release/infer-run ' out
+	# one core where no -j is given
+	same 'building 100 files on 1 core: about a minute' "$("$TOP/scripts/how-long" 100 1 | sed 's/ (make -j.*//')"
+	same 'building 10000 files on 1 core: about 59 minutes' "$("$TOP/scripts/how-long" 10000 '' | sed 's/ (make -j.*//')"
+	same 'building 50 files on 1 core' "$("$TOP/scripts/how-long" 50 1 thread | sed 's/ (make -j.*//')"
 }
