@@ -396,8 +396,10 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	struct infer_adjusted adjusted;
 	int rc = measure_test(r, t, &b, err);
 
-	b.core_clock = bench_spread(r->clock, r->o->repeat);
-	b.waited = bench_spread(r->waited, r->o->repeat);
+	if (!rc) {
+		b.core_clock = bench_spread(r->clock, r->o->repeat);
+		b.waited = bench_spread(r->waited, r->o->repeat);
+	}
 	if (!rc && engine_has_gpu(r->engine)) /* b.limit_tok_s is for the CPU */
 		b.limit_tok_s = 0;
 	if (!rc && seen_end(&adjusted, &r->seen, r->o->repeat) && b.limit_tok_s > 0)

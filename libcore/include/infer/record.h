@@ -162,11 +162,10 @@ struct infer_bench {
 	const struct infer_adjusted *adjusted; /* NULL: no plan */
 	int limit;                             /* INFER_LIMIT_MEMORY, _KV or _COMPUTE */
 	struct infer_ceilings ceilings;        /* medians, minima and maxima over the turns */
-	struct infer_rate core_clock, waited; /* infer-jsonl(5); unknown: 0; least < 0 */
+	struct infer_rate core_clock, waited;  /* unknown: median 0; least < 0 */
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
-	/* f64 [repeat], one for each turn, in order; NULL: not written.  cpu: microseconds a
-	 * token */
+	/* f64 [repeat], for each turn, in order; NULL: not written.  cpu: microseconds a token */
 	const double *turns_tok_s, *turns_fraction, *turns_cpu_us;
 	double *scratch;    /* f64 [repeat], for sorting */
 	const char *commit; /* of the source; NULL: unknown */
