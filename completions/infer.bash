@@ -96,7 +96,7 @@ _infer_inspect()
 		--sort --filter --stats
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
-		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget
+		--as --check --sample --seed --format-annotation --strict-formats --lax-schema --constraint-budget
 		-c --ctx --device --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
 		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
@@ -172,7 +172,7 @@ _infer_run()
 		-m --model --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
-		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
+		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --strict-formats --constraint-budget --no-jump
 		-o --output --json --logprobs --fields --out --no-stream --with-request --stats --repeat
 		-i --batch --resume --retry-errors --mix --ordered --lines -0 --null --replay --render --score --embed --no-normalize --tokenize --bos --detokenize
 		--sandbox

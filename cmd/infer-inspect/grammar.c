@@ -61,6 +61,9 @@ static int read_all(struct look *l, const struct opt_rest *words, infer_error *e
 	if (words->n_words != 1)
 		return err_set(err, INFER_EINVAL,
 		               "grammar takes one file, or the text of a schema");
+	if (o->annotate && o->strict_formats)
+		return err_set(err, INFER_EINVAL,
+		               "--format-annotation and --strict-formats exclude each other");
 	TRY(confine(CONFINE_TRY, SANDBOX_READ, err));
 	if (path[strspn(path, " \t\r\n")] == '{') {
 		buf_puts(&l->text, path);
@@ -90,7 +93,8 @@ static int compile(struct look *l, infer_error *err)
 
 	l->source.flags = (o->checks.n ? INFER_GRAMMAR_AS_WRITTEN : 0u) |
 	                  (o->lax ? INFER_GRAMMAR_LAX : 0u) |
-	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u);
+	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u) |
+	                  (o->strict_formats ? INFER_GRAMMAR_STRICT_FORMATS : 0u);
 	l->source.budget = (uint64_t)o->budget;
 	TRY(infer_grammar_compile(&l->g, &l->source, NULL, err));
 	l->compile_ms = clock_ms(from, clock_thread_ns());
@@ -101,6 +105,8 @@ static int compile(struct look *l, infer_error *err)
 		l->generates = infer_grammar_share(l->g);
 	for (size_t i = 0; (at = infer_grammar_ignored(l->g, i)); i++)
 		say_warning("%s is ignored", at);
+	for (size_t i = 0; (at = infer_grammar_annotation(l->g, i)); i++)
+		say_note(1, "%s is an annotation", at);
 	return INFER_OK;
 }
 
@@ -142,6 +148,10 @@ static void put_size_json(const struct look *l, struct jwrite *w)
 	jw_uint(w, "states", s.states);
 	jw_array(w, "ignored");
 	for (size_t i = 0; (at = infer_grammar_ignored(l->g, i)); i++)
+		jw_str(w, NULL, at);
+	jw_end(w);
+	jw_array(w, "annotations");
+	for (size_t i = 0; (at = infer_grammar_annotation(l->g, i)); i++)
 		jw_str(w, NULL, at);
 	jw_end(w);
 }

@@ -28,7 +28,7 @@ struct inspect_opts {
 	struct chat_args chat;
 	int json, all, no_stdin, raw, special, bos, source;
 	/* subject grammar */
-	int as, annotate, lax; /* as: 0 for auto */
+	int as, annotate, strict_formats, lax; /* as: 0 for auto */
 	int64_t samples, budget;
 	struct opt_list checks;
 	struct opt_bits seed;

@@ -103,11 +103,11 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 	if (o->machine && o->again)
 		return err_set(err, INFER_EINVAL, "--again measures this machine, not --hw");
 	if ((!s->text || s->is_cache) && (o->as || o->checks.n || o->samples || o->seed.given ||
-	                                  o->annotate || o->lax || o->budget))
+	                                  o->annotate || o->strict_formats || o->lax || o->budget))
 		return err_set(
 			err, INFER_EINVAL,
-			"--as, --check, --sample, --seed, --format-annotation, --lax-schema and "
-			"--constraint-budget go with grammar only");
+			"--as, --check, --sample, --seed, --format-annotation, --strict-formats, "
+			"--lax-schema and --constraint-budget go with grammar only");
 	if (s->text && rest->record.n)
 		return err_set(err, INFER_EINVAL, "%s takes no %s", s->name,
 		               s->is_cache ? "-m: models are its arguments" : "model");

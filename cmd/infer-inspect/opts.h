@@ -73,6 +73,8 @@ static const struct opt inspect_rows[] = {
 	{ OPT_BITS, 0, "seed", "N", "of the random texts", AT(seed) },
 	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is a remark", AT(annotate),
 	  .value = 1 },
+	{ OPT_FLAG, 0, "strict-formats", NULL, "refuse a schema with a format that is not known",
+	  AT(strict_formats), .value = 1 },
 	{ OPT_FLAG, 0, "lax-schema", NULL,
 	  "ignore, by name, what a schema asks that cannot be enforced", AT(lax), .value = 1 },
 	{ OPT_INT, 0, "constraint-budget", "N", "steps that it may take to compile (67108864)",

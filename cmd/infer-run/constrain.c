@@ -104,13 +104,14 @@ static int read_source(struct constrain *c, const struct constrain_args *a, infe
 
 int constrain_take(struct constrain *out, const struct constrain_args *a, infer_error *err)
 {
-	const char *given = constrain_given(a), *ignored;
+	const char *given = constrain_given(a), *ignored, *note;
 	infer_error why = { 0 };
 	int rc;
 
 	*out = (struct constrain){
 		.source = { .flags = (a->lax_schema ? INFER_GRAMMAR_LAX : 0u) |
-		                     (a->format_annotation ? INFER_GRAMMAR_ANNOTATE : 0u),
+		                     (a->format_annotation ? INFER_GRAMMAR_ANNOTATE : 0u) |
+		                     (a->strict_formats ? INFER_GRAMMAR_STRICT_FORMATS : 0u),
 		            .budget = (uint64_t)a->budget },
 	};
 	buf_init(&out->text, MEM_BASE);
@@ -125,6 +126,8 @@ int constrain_take(struct constrain *out, const struct constrain_args *a, infer_
 		return err_set(err, rc, "%s: %s", given, why.message);
 	for (size_t i = 0; (ignored = infer_grammar_ignored(out->grammar, i)); i++)
 		say_warning("--json-schema: %s is ignored", ignored);
+	for (size_t i = 0; (note = infer_grammar_annotation(out->grammar, i)); i++)
+		say_note(1, "--json-schema: %s is an annotation", note);
 	return INFER_OK;
 }
 

@@ -8,7 +8,7 @@
 struct constrain_args {
 	const char *json_schema, *grammar, *regex, *tool_choice;
 	struct opt_list choice;
-	int json_object, lax_schema, format_annotation;
+	int json_object, lax_schema, format_annotation, strict_formats;
 	int64_t budget;
 };
 /* clang-format off */
@@ -36,6 +36,9 @@ struct constrain_args {
 	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is not enforced", \
 	  offsetof(T, m.format_annotation), .value = 1, .marks = OPT_SERVER, \
 	  .modes = OPT_ALL_MODES, .with = "json-schema batch" }, \
+	{ OPT_FLAG, 0, "strict-formats", NULL, "refuse a schema with a format that is not known", \
+	  offsetof(T, m.strict_formats), .value = 1, .marks = OPT_SERVER, \
+	  .modes = OPT_ALL_MODES, .with = "json-schema batch", .without = "format-annotation" }, \
 	{ OPT_INT, 0, "constraint-budget", "N", \
 	  "steps that a constraint may take to compile, and for each token (67108864)", \
 	  offsetof(T, m.budget), 1, 1e15, .marks = OPT_SERVER, .modes = OPT_ALL_MODES }

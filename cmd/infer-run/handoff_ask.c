@@ -154,6 +154,8 @@ static void put_constraint(struct jwrite *w, const struct handoff *h)
 		jw_bool(w, "lax_schema", 1);
 	if (a->format_annotation)
 		jw_bool(w, "format_annotation", 1);
+	if (a->strict_formats)
+		jw_bool(w, "strict_formats", 1);
 	const char *key = infer_grammar_kind(h->constrain.grammar);
 
 	if (s->form == INFER_GRAMMAR_OBJECT)

@@ -170,9 +170,10 @@ static int take_structured(struct job *j, const char *key, const struct json *v,
 
 static uint32_t flag_of(const char *key)
 {
-	return !strcmp(key, "lax_schema")     ? INFER_GRAMMAR_LAX
-	       : !strcmp(key, "schema_order") ? INFER_GRAMMAR_ORDERED
-	                                      : INFER_GRAMMAR_ANNOTATE;
+	return !strcmp(key, "lax_schema")       ? INFER_GRAMMAR_LAX
+	       : !strcmp(key, "schema_order")   ? INFER_GRAMMAR_ORDERED
+	       : !strcmp(key, "strict_formats") ? INFER_GRAMMAR_STRICT_FORMATS
+	                                        : INFER_GRAMMAR_ANNOTATE;
 }
 
 static int take_flag(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -264,6 +265,7 @@ const struct job_field job_constraints[] = {
 	{ "schema_order", take_flag, put_flag },
 	{ "lax_schema", take_flag, put_flag },
 	{ "format_annotation", take_flag, put_flag },
+	{ "strict_formats", take_flag, put_flag },
 	{ "constraint_budget", take_budget, put_budget },
 	{ NULL, NULL, NULL },
 };

@@ -154,6 +154,14 @@ int string_format_is_free(const char *name, size_t n)
 	return 0;
 }
 
+int string_format_is_known(const char *name, size_t n)
+{
+	static const char unsupported[] = "idn-hostname";
+
+	return string_format_find(name, n) || string_format_is_free(name, n) ||
+	       (n == sizeof unsupported - 1 && !memcmp(name, unsupported, n));
+}
+
 int string_format_dfa(struct dfa **out, const struct string_format *f, struct budget *left,
                       infer_error *err)
 {

@@ -26,6 +26,9 @@ struct string_format {
 const struct string_format *string_format_find(const char *name, size_t n);
 /* True for names that do not restrict strings: formats of numbers (int32), hints (password). */
 int string_format_is_free(const char *name, size_t n);
+/* True for names of the lists above, and for idn-hostname: names that have a meaning, so that to
+ * ignore them would be wrong. */
+int string_format_is_known(const char *name, size_t n);
 /* Return the i-th format in the order of names; NULL after the last. */
 const struct string_format *string_format_at(size_t i);
 /* Errors: the budget, INFER_ENOMEM. */

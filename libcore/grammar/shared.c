@@ -83,6 +83,7 @@ static int make_handle(infer_grammar **out, struct grammar *g, const char *kind,
 	w->budget = budget_of(s->budget);
 	w->bytes = ir_bytes(g);
 	buf_init(&w->ignored, MEM_GRAMMAR);
+	buf_init(&w->annotations, MEM_GRAMMAR);
 	grammar_name(w->sha256, kind, s);
 	*out = w;
 	return INFER_OK;
@@ -102,7 +103,7 @@ struct compile {
 	const struct infer_grammar_source *s;
 	struct budget left;
 	struct arena mem;
-	struct buf *ignored;
+	struct buf ignored, annotations;
 	infer_error *err;
 };
 
@@ -113,7 +114,9 @@ static int compile_schema(struct compile *c, struct grammar **g)
 	const struct schema_opts opts = {
 		.annotate = (s->flags & INFER_GRAMMAR_ANNOTATE) != 0,
 		.lax = (s->flags & INFER_GRAMMAR_LAX) != 0,
-		.ignored = c->ignored,
+		.strict_formats = (s->flags & INFER_GRAMMAR_STRICT_FORMATS) != 0,
+		.ignored = &c->ignored,
+		.annotations = &c->annotations,
 		.ordered = (s->flags & INFER_GRAMMAR_ORDERED) != 0,
 		.canonical = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
 		.closed = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
@@ -171,16 +174,14 @@ static int compile_source(struct compile *c, struct grammar **g)
 int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source *s,
                           enum infer_grammar_cause *cause, infer_error *err)
 {
-	struct buf ignored;
-	struct compile c = {
-		.s = s, .left = budget_of(s->budget), .ignored = &ignored, .err = err
-	};
+	struct compile c = { .s = s, .left = budget_of(s->budget), .err = err };
 	struct grammar *g = NULL;
 	int rc;
 
 	*out = NULL;
 	arena_init(&c.mem, MEM_GRAMMAR);
-	buf_init(&ignored, MEM_GRAMMAR);
+	buf_init(&c.ignored, MEM_GRAMMAR);
+	buf_init(&c.annotations, MEM_GRAMMAR);
 	rc = compile_source(&c, &g);
 	if (!rc)
 		rc = make_handle(out, g, grammar_kind(s->form), s, err);
@@ -188,15 +189,18 @@ int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source
 		ir_free(g);
 	if (!rc) {
 		(*out)->steps = budget_of(s->budget).steps - c.left.steps;
-		(*out)->ignored = ignored;
-		buf_init(&ignored, MEM_GRAMMAR);
+		(*out)->ignored = c.ignored;
+		(*out)->annotations = c.annotations;
+		buf_init(&c.ignored, MEM_GRAMMAR);
+		buf_init(&c.annotations, MEM_GRAMMAR);
 	}
-	if (!rc && (*out)->ignored.bad) {
+	if (!rc && ((*out)->ignored.bad || (*out)->annotations.bad)) {
 		infer_grammar_free(*out);
 		*out = NULL;
 		rc = fail_nomem(err);
 	}
-	buf_fini(&ignored);
+	buf_fini(&c.ignored);
+	buf_fini(&c.annotations);
 	arena_fini(&c.mem);
 	if (cause)
 		*cause = cause_of(rc, s->form, &c.left);
@@ -219,6 +223,7 @@ void infer_grammar_free(infer_grammar *g)
 		return;
 	ir_free(g->g);
 	buf_fini(&g->ignored);
+	buf_fini(&g->annotations);
 	mem_free(g);
 }
 
@@ -226,10 +231,11 @@ const char *infer_grammar_sha256(const infer_grammar *g) { return g->sha256; }
 
 const char *infer_grammar_kind(const infer_grammar *g) { return g->kind; }
 
-const char *infer_grammar_ignored(const infer_grammar *g, size_t i)
+/* Return the i-th of a list of strings, or NULL. */
+static const char *string_of(const struct buf *list, size_t i)
 {
-	const char *at = g->ignored.at;
-	size_t left = g->ignored.len;
+	const char *at = list->at;
+	size_t left = list->len;
 
 	for (; left && i; i--) {
 		const size_t n = strlen(at) + 1;
@@ -238,4 +244,14 @@ const char *infer_grammar_ignored(const infer_grammar *g, size_t i)
 		left -= n;
 	}
 	return left ? at : NULL;
+}
+
+const char *infer_grammar_ignored(const infer_grammar *g, size_t i)
+{
+	return string_of(&g->ignored, i);
+}
+
+const char *infer_grammar_annotation(const infer_grammar *g, size_t i)
+{
+	return string_of(&g->annotations, i);
 }

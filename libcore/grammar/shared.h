@@ -13,7 +13,7 @@ struct infer_grammar {
 	uint64_t bytes, steps; /* memory of g; steps that compiling took */
 	const char *kind;      /* static */
 	char sha256[65];
-	struct buf ignored; /* JSON pointers, each ended by NUL */
+	struct buf ignored, annotations; /* JSON pointers, each ended by NUL */
 };
 
 /* Make the handle of a grammar that was built from parts.  Takes g on success.

@@ -96,18 +96,28 @@ int schema_none(const struct json *schema, infer_error *err)
 	return err_set(err, INFER_EEMPTY, "#: no text satisfies all of %s", names);
 }
 
-/* The list is bounded because each pointer takes a search of the document. */
-void schema_ignore(struct schema *c, const struct json *v)
+/* Append the JSON pointer of v to a list, once. A list has at most about `most` bytes, because each
+ * pointer takes a search of the document. */
+static void list_location(const struct schema *c, const struct json *v, struct buf *b, size_t most)
 {
-	const struct buf *b = c->opts.ignored;
 	char where[120];
 
-	if (!b || b->len > 4096)
+	if (!b || b->len > most)
 		return;
 	write_location(c, v, where, sizeof where);
 	/* a keyword may be ignored in several branches */
 	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
 		if (!strcmp(b->at + at, where))
 			return;
-	buf_put(c->opts.ignored, where, strlen(where) + 1);
+	buf_put(b, where, strlen(where) + 1);
+}
+
+void schema_ignore(struct schema *c, const struct json *v)
+{
+	list_location(c, v, c->opts.ignored, 4096);
+}
+
+void schema_note(struct schema *c, const struct json *v)
+{
+	list_location(c, v, c->opts.annotations, 1024);
 }

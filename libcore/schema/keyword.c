@@ -16,13 +16,8 @@ static const struct keyword_row rows[] = {
 
 const struct keyword_row *keyword_find(const struct json *member)
 {
-	static const struct keyword_row extension = { .name = "x-",
-		                                      .apply = kw_annotation_apply,
-		                                      .drafts = ALL_DRAFTS };
 	size_t lo = 0, hi = sizeof rows / sizeof *rows;
 
-	if (member->key_n > 2 && !memcmp(member->key, "x-", 2))
-		return &extension;
 	while (lo < hi) {
 		const size_t mid = (lo + hi) / 2, len = strlen(rows[mid].name);
 		int cmp = memcmp(member->key, rows[mid].name,
@@ -40,14 +35,14 @@ const struct keyword_row *keyword_find(const struct json *member)
 	return NULL;
 }
 
-/* Return the edits between two names, ignoring case. A result above 2 is a lower bound. */
+/* Return the edits between two names, ignoring case. A result above 3 is a lower bound. */
 static int count_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	enum { MOST = 32 };
 	char x[MOST + 1] = "", y[MOST + 1] = "";
 
-	if (n > MOST || m > MOST || n > m + 2 || m > n + 2)
-		return 3;
+	if (n > MOST || m > MOST || n > m + 3 || m > n + 3)
+		return 4;
 	for (size_t i = 0; i < n; i++)
 		x[i] = (char)(a[i] | 32);
 	for (size_t i = 0; i < m; i++)
@@ -55,21 +50,45 @@ static int count_edits(const char *a, size_t n, const char *b, size_t m)
 	return nearest_edits(x, y);
 }
 
+int keyword_is_named(const struct json *member, const char *name)
+{
+	return member->key_n == strlen(name) && !memcmp(member->key, name, member->key_n);
+}
+
+int keyword_is_extension(const struct json *member)
+{
+	return (member->key_n && *member->key == '_') ||
+	       (member->key_n > 1 && !memcmp(member->key, "x-", 2));
+}
+
 const char *keyword_near(const struct json *member)
 {
+	/* names that do not resemble what they mean */
+	static const char *const aliases[][2] = { { "inclusiveMaximum", "maximum" },
+		                                  { "inclusiveMinimum", "minimum" } };
+	const char *best = NULL;
+	int least = 4;
+
+	for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+		if (keyword_is_named(member, aliases[i][0]))
+			return aliases[i][1];
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct keyword_row *r = rows + i;
 		const size_t n = strlen(r->name);
-		const int most = n < 4 ? 0 : n < 8 ? 1 : 2;
+		const int most = n < 4 ? 0 : n < 8 ? 1 : n < 16 ? 2 : 3;
+		int edits;
 
 		/* some annotations are read by other keywords */
 		if (!keyword_constrains(r) && r->value != V_SCHEMA && r->value != V_COUNT &&
 		    r->value != V_SCHEMA_MAP)
 			continue;
-		if (count_edits(member->key, member->key_n, r->name, n) <= most)
-			return r->name;
+		edits = count_edits(member->key, member->key_n, r->name, n);
+		if (edits <= most && edits < least) {
+			best = r->name;
+			least = edits;
+		}
 	}
-	return NULL;
+	return best;
 }
 
 static int is_count(const struct json *v)
@@ -129,6 +148,7 @@ const char *keyword_mistake(const struct json *v, enum keyword_value value)
 		return json_is_number(v) && json_double(v) > 0 ? NULL
 		                                               : "must be a number greater than 0";
 	case V_STRING:
+	case V_FORMAT:
 	case V_REFERENCE:
 		return json_is_string(v) ? NULL : "must be a string";
 	case V_FALSE:
@@ -162,7 +182,8 @@ const char *keyword_mistake(const struct json *v, enum keyword_value value)
 	case V_ANY:
 	case V_SCHEMA:
 	case V_ITEMS:
-	case V_EXCLUSIVE: /* depends on the draft: locations.c */
+	case V_ID:
+	case V_EXCLUSIVE: /* depends on the draft: check.c */
 		break;
 	}
 	return NULL;

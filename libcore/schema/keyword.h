@@ -31,6 +31,8 @@ enum keyword_value {
 	V_POSITIVE,  /* number > 0 */
 	V_EXCLUSIVE, /* number; in draft 4 a boolean that modifies minimum or maximum */
 	V_STRING,
+	V_FORMAT, /* string */
+	V_ID,     /* string in draft 4, where it is a keyword; else any value */
 	V_STRINGS,
 	V_STRINGS_MAP, /* object whose members are arrays of strings */
 	V_ARRAY,
@@ -119,9 +121,13 @@ static inline int keyword_is_on(const struct keyword_row *row, enum alt_type typ
 
 /* Return the row of a schema's member, or NULL if its name is not that of a keyword. */
 const struct keyword_row *keyword_find(const struct json *member);
-/* Return the name of a keyword that the member's name resembles (at most 2 edits), or NULL.
- * Annotations that no keyword reads do not count. */
+/* Return the keyword that the member's name resembles most (at most 3 edits), or that other languages
+ * call so; or NULL. Annotations that no keyword reads do not count. */
 const char *keyword_near(const struct json *member);
+/* True if the member has this name. */
+int keyword_is_named(const struct json *member, const char *name);
+/* True if the member's name begins with _ or x-: no keyword, and not meant to be one. */
+int keyword_is_extension(const struct json *member);
 /* Return what is wrong with a keyword's value ("must be ..."), or NULL if nothing is. */
 const char *keyword_mistake(const struct json *v, enum keyword_value value);
 /* Return the types that a name allows, as bits of enum alt_type; 0: not the name of a type. */

@@ -144,11 +144,11 @@ static int new_resource(struct schema *c, const struct json *root, const char *u
 	              sizeof *c->resource));
 	while (n && uri[n - 1] == '#')
 		n--;
-	for (uint32_t i = 0; i < c->n_resources; i++)
-		if (n && c->resource[i].n == n && !memcmp(c->resource[i].uri, uri, n))
-			return schema_fail(c, INFER_EINVAL, root, "$id is used twice: %.*s", (int)n,
-			                   uri);
-	c->resource[c->n_resources] = (struct resource){ uri, n, root, draft };
+	for (uint32_t i = 0; i < c->n_resources && n; i++)
+		if (c->resource[i].n == n && !memcmp(c->resource[i].uri, uri, n) &&
+		    !schema_equal(c->resource[i].root, root))
+			c->resource[i].ambiguous = 1;
+	c->resource[c->n_resources] = (struct resource){ uri, n, root, draft, 0 };
 	*out = c->n_resources++;
 	return INFER_OK;
 }
@@ -261,44 +261,6 @@ static int note_remote_ref(struct schema *c, const struct json *m, uint32_t reso
 	return INFER_OK;
 }
 
-static const char *value_mistake(const struct json *m, const struct keyword_row *row, int draft)
-{
-	enum keyword_value h = (enum keyword_value)row->value;
-
-	if (h == V_EXCLUSIVE)
-		h = draft == SCHEMA_4 ? V_BOOL : V_NUMBER;
-	if (row->value == V_ITEMS && json_is_array(m) && draft == DRAFT_2020)
-		return "must be a schema; prefixItems takes an array";
-	return keyword_mistake(m, h);
-}
-
-/* Return the newest draft in which a refused value is valid, if no draft was given; 0: none. */
-static int older_draft(const struct schema *c, const struct json *m, const struct keyword_row *row)
-{
-	if (c->opts.draft || json_get(c->root, "$schema"))
-		return 0;
-	if (row->value == V_ITEMS && json_is_array(m))
-		return SCHEMA_2019;
-	return row->value == V_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
-}
-
-/* Ignore a name that is not a keyword, as the standard demands, but report it. Unless the options
- * are lax, refuse it if it resembles a keyword or is one of another draft or language. */
-static int check_unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
-{
-	const char *near;
-
-	TRY(work_steps(&c->w, 256));
-	near = row ? NULL : keyword_near(m);
-	if (!c->opts.lax && near)
-		return schema_fail(c, INFER_EUNSUP, m, "is not a keyword of this draft; %s is",
-		                   near);
-	if (!c->opts.lax && row)
-		return schema_fail(c, INFER_EUNSUP, m, "is not a keyword of this draft");
-	schema_ignore(c, m);
-	return INFER_OK;
-}
-
 static int scan_one(struct schema *c, uint32_t at)
 {
 	const struct json *v = c->location[at].v;
@@ -320,18 +282,20 @@ static int scan_one(struct schema *c, uint32_t at)
 		    strcmp(row->name, "$ref") != 0)
 			continue;
 		if (!row || !schema_knows(draft, row)) {
-			TRY(check_unknown(c, m, row));
+			TRY(schema_check_unknown(c, v, m, row));
 			continue;
 		}
-		what = value_mistake(m, row, draft);
+		what = schema_mistake(m, row, draft);
 		if (what && row->value == V_FALSE && c->opts.lax) {
 			schema_ignore(c, m);
 			continue;
 		}
-		c->older = what ? older_draft(c, m, row) : 0;
+		c->older = what ? schema_older_draft(c, m, row) : 0;
 		if (what)
 			return schema_fail(c, row->value == V_FALSE ? INFER_EUNSUP : INFER_EINVAL,
 			                   m, "%s", what);
+		if (row->value == V_FORMAT)
+			schema_check_format(c, m);
 		if (row->value == V_REFERENCE)
 			TRY(note_remote_ref(c, m, c->location[at].resource));
 		TRY(locate_children(c, m, (enum keyword_value)row->value,
@@ -368,6 +332,10 @@ static int resolve_address(struct schema *c, uint32_t from, const struct json *r
 
 	TRY(resolve_uri(c, from, ref->s, sharp ? (size_t)(sharp - ref->s) : ref->n, &uri, &n));
 	*out = resource_of(c, uri, n);
+	if (*out != NOWHERE && c->resource[*out].ambiguous)
+		return schema_fail(c, INFER_EINVAL, ref,
+		                   "refers to %.*s, the $id of several schemas",
+		                   n < 60 ? (int)n : 60, uri);
 	m = *out == NOWHERE ? metaschema_find(uri, n) : NULL;
 	if (!m)
 		return INFER_OK;

@@ -23,6 +23,7 @@ struct resource {
 	uint32_t n;
 	const struct json *root;
 	int draft;
+	int ambiguous; /* 1: another schema has the same URI, and is not equal */
 };
 
 struct anchor {
@@ -73,8 +74,24 @@ int schema_knows(int draft, const struct keyword_row *row);
 /* Set the error to the JSON pointer of v, ": " and the formatted sentence; returns code. */
 int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Append the JSON pointer of v to opts.ignored, once. */
+/* Append the JSON pointer of v to opts.ignored or opts.annotations, once. */
 void schema_ignore(struct schema *c, const struct json *v);
+void schema_note(struct schema *c, const struct json *v);
+
+/* ---- check.c ---- */
+
+/* Return what is wrong with the value of member m of a schema ("must be ..."), or NULL. */
+const char *schema_mistake(const struct json *m, const struct keyword_row *row, int draft);
+/* Return the newest draft in which a refused value is valid, if no draft was given; 0: none. */
+int schema_older_draft(const struct schema *c, const struct json *m, const struct keyword_row *row);
+/* Ignore member m of schema s, whose name is not a keyword of its draft, as the standard demands, but
+ * report it. row: it is one of another draft or language; NULL: it is not
+ * INFER_EUNSUP  unless the options are lax, a keyword of another draft or language, or a name that
+ * resembles a keyword */
+int schema_check_unknown(struct schema *c, const struct json *s, const struct json *m,
+                         const struct keyword_row *row);
+/* Report a format that is not enforced. */
+void schema_check_format(struct schema *c, const struct json *m);
 
 /* ---- meta.c ---- */
 

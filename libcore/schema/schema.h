@@ -10,7 +10,7 @@
  *
  * What cannot be enforced is refused with the JSON pointer of the keyword: keywords of other drafts
  * and names that resemble a keyword; references to other documents, except JSON Schema itself;
- * other formats; `nullable`; uniqueItems under `not`, or if contains or minItems leave few values.
+ * the format idn-hostname; `nullable`; uniqueItems under `not`, or if contains or minItems leave few values.
  * Numbers in elements of uniqueItems have no exponent.
  *
  * Annotations are accepted (keyword_list.h). All other names have no effect, as the standard
@@ -26,11 +26,15 @@ struct work;
 enum { SCHEMA_2020 = 0, SCHEMA_4 = 4, SCHEMA_6 = 6, SCHEMA_7 = 7, SCHEMA_2019 = 19 };
 
 struct schema_opts {
-	int draft;    /* draft of a schema without $schema */
-	int annotate; /* 1: `format` does not constrain */
-	int lax;      /* 1: skip keywords that cannot be enforced */
+	int draft;          /* draft of a schema without $schema */
+	int annotate;       /* 1: `format` does not constrain */
+	int strict_formats; /* 1: refuse a `format` that is not known; else it is an annotation */
+	int lax;            /* 1: skip keywords that cannot be enforced */
 	/* NULL, or gets the JSON pointers of what has no effect, each ended by NUL. */
 	struct buf *ignored;
+	/* The same of annotations: unknown formats, names that begin with _ or x-, additionalItems
+	 * without an array of `items`. */
+	struct buf *annotations;
 	/* Members have the order of `properties`. If an object has such members, others follow
 	 * them, and only if a keyword matches their names. */
 	int ordered;

@@ -95,8 +95,12 @@ enum verdict verdict_of_any_of(const struct question *q) { return list_verdict(q
 
 enum verdict verdict_of_format(const struct question *q)
 {
-	return q->c->opts.annotate || string_format_is_free(q->v->s, q->v->n) ? HOLDS_ALWAYS
-	                                                                      : UNDECIDED;
+	const struct schema_opts *o = &q->c->opts;
+
+	return o->annotate || string_format_is_free(q->v->s, q->v->n) ||
+	                       (!o->strict_formats && !string_format_is_known(q->v->s, q->v->n))
+	               ? HOLDS_ALWAYS
+	               : UNDECIDED;
 }
 
 enum verdict verdict_of_unique_items(const struct question *q)

@@ -489,11 +489,36 @@ poke() # MODEL VALUE
 	echo '{"properties":{"a":{"format":"phone","maxlength":3}}}' >s.json
 	fails 5 '#/properties/a/maxlength: is not a keyword of this draft' infer-inspect grammar s.json
 	infer-inspect grammar s.json --lax-schema --json >a 2>err
-	same '#/properties/a/maxlength #/properties/a/format' "$(json ignored.0 <a) $(json ignored.1 <a)"
-	same 2 "$(grep -c ' is ignored$' err)"
+	same '#/properties/a/maxlength #/properties/a/format' "$(json ignored.0 <a) $(json annotations.0 <a)"
+	same 1 "$(grep -c ' is ignored$' err)"
 	infer-inspect grammar '{"type":"null","unit":"m"}' >a 2>err
 	grep -qx 'infer-inspect: warning: #/unit is ignored' err
-	fails 5 'this format is not supported' infer-inspect grammar '{"format":"phone"}'
-	infer-inspect grammar --format-annotation '{"format":"phone"}' >a
+	fails 5 'this format is not supported' infer-inspect grammar --strict-formats '{"format":"phone"}'
+	fails 5 'this format is not supported' infer-inspect grammar '{"format":"idn-hostname"}'
+	infer-inspect grammar --format-annotation '{"format":"idn-hostname"}' >a
+	fails 2 'strict-formats' infer-inspect grammar --strict-formats --format-annotation '{"format":"date"}'
+}
+
+@test "grammar takes unknown formats, and names with _ or x-, for annotations, which -v names" {
+	infer-inspect grammar '{"format":"phone","x-a":1,"_minLength":5,"version":2,"id":3}' >a 2>err
+	[ ! -s err ]
+	infer-inspect grammar -v '{"format":"phone","x-a":1,"_minLength":5,"version":2,"id":3}' >a 2>err
+	same '#/format #/x-a #/_minLength' "$(sed -n 's/^infer-inspect: \(.*\) is an annotation$/\1/p' err | paste -sd' ')"
+}
+
+@test "grammar refuses what is much like a keyword, with the keyword" {
+	local pair
+	for pair in minlength:minLength minitems:minItems maxitems:maxItems inclusiveMinimum:minimum \
+		inclusiveMaximum:maximum additonalProperties:additionalProperties additionalProperty:additionalProperties \
+		exclusiveMinumum:exclusiveMinimum propertyname:propertyNames require:required; do
+		fails 5 "#/${pair%:*}: is not a keyword of this draft; ${pair#*:} is" infer-inspect grammar "{\"${pair%:*}\":1}"
+	done
+	fails 5 'not a keyword of this draft; drafts from 6 on have it' \
+		infer-inspect grammar '{"$schema":"http://json-schema.org/draft-04/schema#","const":1}'
+	infer-inspect grammar '{"additionalItems":false,"items":{"type":"null"}}' >a
+	fails 5 'additionalItems' infer-inspect grammar '{"additionalItems":false,"prefixItems":[true]}'
+}
+
+@test "grammar exits with 5 if the budget is used up" {
 	fails 5 'needs more than 40 bytes' infer-inspect grammar --constraint-budget 10 '{"type":"string"}'
 }

@@ -85,13 +85,16 @@ static void read_vocabulary(const char *path)
 	fprintf(stderr, "vocabulary: %.1f ms\n", (double)(now() - t) * 1e-6);
 }
 
+/* as infer_grammar_compile does for answers */
+static const struct schema_opts as_generated = { .canonical = 1, .closed = 1 };
+
 static int compile(struct grammar **g, const struct json *c, infer_error *err)
 {
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct json *v;
 
 	if ((v = json_get(c, "schema")))
-		return schema_compile(g, v, NULL, &left, err);
+		return schema_compile(g, v, &as_generated, &left, err);
 	if ((v = json_get(c, "gbnf")))
 		return gbnf_compile(g, v->s, v->n, &left, err);
 	if ((v = json_get(c, "regex")))

@@ -38,6 +38,8 @@ enum {
 	 * have canonical forms only (1, not 1.0, for an integer), and objects no members that the schema
 	 * does not name, if it names any and allows both */
 	INFER_GRAMMAR_AS_WRITTEN = 1 << 3,
+	/* refuse a `format` that is not known; without it, such a format is an annotation */
+	INFER_GRAMMAR_STRICT_FORMATS = 1 << 4,
 };
 struct infer_grammar_source {
 	int form;
@@ -74,6 +76,9 @@ const char *infer_grammar_kind(const infer_grammar *g);
 /* Return the JSON pointer of the i-th member of the schema without effect: its name is not a
  * keyword, or INFER_GRAMMAR_LAX ignored the keyword.  NULL: no more.  Borrowed from g. */
 const char *infer_grammar_ignored(const infer_grammar *g, size_t i);
+/* The same of members that the standard makes annotations: unknown formats, names that begin with _ or
+ * x-.  At most some twenty are listed. */
+const char *infer_grammar_annotation(const infer_grammar *g, size_t i);
 
 /* A cache of compiled constraints by content and tenant; it evicts the least recently used.  Shared. */
 typedef struct infer_grammars infer_grammars;

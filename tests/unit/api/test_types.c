@@ -97,6 +97,7 @@ static const struct {
 	{ "store", "b" },
 	{ "stream", "b" },
 	{ "stream_options", "o" },
+	{ "strict_formats", "b" },
 	{ "structured_outputs", "o" },
 	{ "suffix", "s" },
 	{ "system", "sa" },

@@ -153,10 +153,14 @@ static void test_values(void **state)
 	for (int i = 0; i < N_LIST; i++)
 		for (int k = 0; k < 5; k++) {
 			const struct list_row *r = list + i;
+			const int any = r->value == V_ANY ||
+			                (r->value == V_ID && drafts[k].draft != SCHEMA_4);
+			/* without an array of items additionalItems has no effect */
+			const int free = !strcmp(r->name, "additionalItems");
 			const int want = !(r->drafts & drafts[k].bit) || r->value == V_FALSE
-			                         ? INFER_EUNSUP
-			                 : r->value == V_ANY ? INFER_OK
-			                                     : INFER_EINVAL;
+			                         ? (free ? INFER_OK : INFER_EUNSUP)
+			                 : any ? INFER_OK
+			                       : INFER_EINVAL;
 			infer_error err = { 0 };
 			struct grammar *g;
 			char schema[64];

@@ -182,6 +182,23 @@ static const struct row rows[] = {
 	  "'example':1,'readOnly':true,'$comment':'','deprecated':true,'id':'x','type':'null'}",
 	  { "null" },
 	  { "1" } },
+	/* other names, formats and versions that say nothing */
+	{ "{'x-order':1,'_minLength':5,'format':'path','version':1,'id':7,'author':{},"
+	  "'additionalItems':false,'maxLength':2}",
+	  { "'a'", "[1]" },
+	  { "'abc'" } },
+	{ "{'not':{'format':'path'}}", { 0 }, { "'a'", "1" } },
+	/* one $id for several schemas, of which only equal ones may be referred to by it */
+	{ "{'properties':{'a':{'$id':'http://a/b','minimum':1},'b':{'$id':'http://a/"
+	  "b','type':'null',"
+	  "'$defs':{'n':{'type':'null'}},'items':{'$ref':'#/$defs/n'}}}}",
+	  { "{'a':1,'b':null}" },
+	  { "{'a':0}", "{'b':1}" } },
+	{ "{'properties':{'a':{'$id':'http://a/b','minimum':1},'b':{'$id':'http://a/"
+	  "b','minimum':1}},"
+	  "'items':{'$ref':'http://a/b'}}",
+	  { "[1]" },
+	  { "[0]", "{'b':0}" } },
 	/* more values than an array has elements */
 	{ "{'type':'array','uniqueItems':true,'minItems':2,'items':{'type':'object','properties':{'"
 	  "a':{"
@@ -288,8 +305,15 @@ static const struct {
 	{ "{'proprety':3,'propreties':{}}", INFER_EUNSUP,
 	  "#/propreties: is not a keyword of this draft; properties is" },
 	{ "{'divisibleBy':3}", INFER_EUNSUP, "#/divisibleBy: is not a keyword of this draft" },
-	{ "{'allOf':[true,{'format':'phone'}]}", INFER_EUNSUP,
+	{ "{'allOf':[true,{'format':'idn-hostname'}]}", INFER_EUNSUP,
 	  "#/allOf/1/format: this format is not supported" },
+	{ "{'minlength':1}", INFER_EUNSUP,
+	  "#/minlength: is not a keyword of this draft; minLength is" },
+	{ "{'inclusiveMinimum':1}", INFER_EUNSUP,
+	  "#/inclusiveMinimum: is not a keyword of this draft; minimum is" },
+	{ "{'$defs':{'a':{'$id':'http://a/b','minimum':1},'c':{'$id':'http://a/b'}},"
+	  "'$ref':'http://a/b'}",
+	  INFER_EINVAL, "#/$ref: refers to http://a/b, the $id of several schemas" },
 	{ "{'type':'strin'}", INFER_EINVAL, "#/type: is not a type" },
 	{ "{'minLength':-1}", INFER_EINVAL, "#/minLength: must be a whole number, at least 0" },
 	{ "{'minLength':1.5}", INFER_EINVAL, "#/minLength: must be a whole number, at least 0" },
@@ -363,9 +387,11 @@ static void test_options(void **state)
 	const struct schema_opts lax = { .lax = 1, .ignored = &ignored };
 
 	buf_init(&ignored, MEM_TEXT);
-	v = value(&a, "{'not':{'format':'phone','type':'null'},'pattern':'(a)\\\\1','maxlength':1,"
-	              "'minLength':2,'nullable':true,'unit':'m','additionalProperties':{'format':'"
-	              "phone'}}");
+	v = value(
+		&a,
+		"{'not':{'format':'idn-hostname','type':'null'},'pattern':'(a)\\\\1','maxlength':1,"
+		"'minLength':2,'nullable':true,'unit':'m','additionalProperties':{'format':'"
+		"idn-hostname'}}");
 	assert_int_equal(schema_compile(&g, v, &lax, &left, NULL), INFER_OK);
 	check_text(g, "lax", "'ab'", 1);
 	check_text(g, "lax", "'a'", 0);
@@ -395,6 +421,31 @@ static void test_options(void **state)
 	check_text(g, "7", "[null,1]", 1);
 	check_text(g, "7", "[1]", 0);
 	ir_drop(g, &left);
+	arena_fini(&a);
+}
+
+/* formats that are not known, and names that are not meant to be keywords */
+static void test_annotations(void **state)
+{
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
+	const struct json *v;
+	struct grammar *g;
+	struct arena a;
+	struct buf notes;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	const struct schema_opts strict = { .strict_formats = 1 },
+				 noted = { .annotations = &notes };
+
+	buf_init(&notes, MEM_TEXT);
+	v = value(&a, "{'format':'path','_a':1,'properties':{'format':{'x-b':1}}}");
+	assert_int_equal(schema_compile(&g, v, &noted, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
+	assert_int_equal(notes.len, 9 + 5 + 24);
+	assert_memory_equal(notes.at, "#/format\0#/_a\0#/properties/format/x-b", notes.len);
+	buf_fini(&notes);
+	assert_int_equal(schema_compile(&g, v, &strict, &left, NULL), INFER_EUNSUP);
 	arena_fini(&a);
 }
 
@@ -676,9 +727,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),    cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_options), cmocka_unit_test(test_usual),
-		cmocka_unit_test(test_spaces),  cmocka_unit_test(test_walks),
-		nth_case(case_memory),          cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_options), cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_usual),   cmocka_unit_test(test_spaces),
+		cmocka_unit_test(test_walks),   nth_case(case_memory),
+		cmocka_unit_test(test_budget),
 	};
 
 	return nth_group(tests);
