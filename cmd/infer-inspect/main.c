@@ -1,5 +1,6 @@
 /* infer-inspect/main.c - options, then one call. */
 #include "opts.h"
+#include "plan.h"
 #include "common/confine.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -260,9 +261,12 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 	TRY(check_options(s, o, rest, err));
 	if (s->run == show || s->run == plan)
 		os_limits(&o->limits); /* before the sandbox */
-	if (s->run == plan && !(o->plan.table && o->machine && !strcmp(o->machine, "all")))
+	if (s->run == plan && !(o->machine && !strcmp(o->machine, "all")))
 		TRY(machine_get(o->on, o->machine, o->again, 1, err));
-	if (!s->needs_file) {
+	int no_weights = s->run == plan && rest->n_words < 2 &&
+	                 plan_needs_no_file(rest->n_words ? rest->words[0] : o->model);
+
+	if (!s->needs_file || no_weights) {
 		rc = run_on(s, o, &no_file, rest, &differs, err);
 		return rc || !differs ? rc : -EXIT_DIFFERS;
 	}

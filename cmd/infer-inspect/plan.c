@@ -1,8 +1,10 @@
 /* infer-inspect/plan.c - the subject plan: predicted speed and memory of a model on a machine. */
 #include "plan.h"
 #include "common/model.h"
+#include "common/say.h"
 #include "base/err.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Return the type that most bytes of the weights have. */
@@ -56,24 +58,24 @@ static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o, infe
 	return INFER_OK;
 }
 
-/* Plan the model as it is: on all accelerators if the machine has any; otherwise on the host,
- * with the memory that the engine itself would need. */
+/* Plan the model as it is, where it is placed best; on the host with the memory that the engine itself
+ * would need. */
 static int plan_asked(struct planned *p, infer_error *err)
 {
 	struct infer_plan_ask *a = &p->asked.ask;
-	struct infer_engine_need need;
+	struct infer_engine_need need, *known = NULL;
+	struct infer_setup how;
 
 	p->asked.type = TYPE_OF_FILE;
-	if (p->m->gpu.count) {
-		a->how.gpus = p->m->gpu.count;
-		a->how.gpu_part = 1;
-		a->how.split = p->m->gpu.count > 1 ? INFER_SPLIT_TENSOR : INFER_SPLIT_NONE;
-		infer_plan_make(&p->asked.plan, &p->shape, p->m, a, NULL);
-		return INFER_OK;
+	infer_plan_place(&how, &p->shape, p->m, a);
+	a->how = how;
+	p->asked.runs = plan_runs(p->m, &how);
+	if (!(how.gpu_part > 0) && p->model) {
+		TRY(infer_plan_engine(&need, p->model, a,
+		                      a->how.threads ? a->how.threads : p->m->threads, err));
+		known = &need;
 	}
-	TRY(infer_plan_engine(&need, p->model, a, a->how.threads ? a->how.threads : p->m->threads,
-	                      err));
-	infer_plan_make(&p->asked.plan, &p->shape, p->m, a, &need);
+	infer_plan_make(&p->asked.plan, &p->shape, p->m, a, known);
 	return INFER_OK;
 }
 
@@ -94,7 +96,7 @@ static int plan_gpu(struct planned *p, infer_error *err)
 
 /* Set the error that nothing fits: the memory needed, the memory available, and the nearest plan
  * that fits. */
-static int refuse_plan(const struct planned *p, infer_error *err)
+static int refuse_memory(const struct planned *p, infer_error *err)
 {
 	const struct infer_plan_need *n = &p->asked.plan.need;
 	int gpu = p->asked.ask.how.gpu_part > 0;
@@ -105,7 +107,9 @@ static int refuse_plan(const struct planned *p, infer_error *err)
 		return err_set(
 			err, INFER_ENOMEM,
 			"nothing fits: %d users of %d tokens take %.2f GiB%s; there is %.2f; "
-			"not even a context of 2 tokens with the smallest types does",
+			"not even a context of 2 tokens with the smallest types does (IQ1_S, a "
+			"cache "
+			"of q4_0)",
 			(int)p->asked.ask.users, (int)p->asked.ask.ctx, want / (1 << 30),
 			gpu ? " of each accelerator" : "", there / (1 << 30));
 	return err_set(err, INFER_ENOMEM,
@@ -117,34 +121,100 @@ static int refuse_plan(const struct planned *p, infer_error *err)
 	               infer_type_info(s->ask.how.k_type)->name);
 }
 
+/* Set the error that what fits is slower than asked: the nearest plan, and the users at the latency. */
+static int refuse_latency(const struct planned *p, infer_error *err)
+{
+	const struct strategy *s = &p->near;
+	const struct infer_plan_ask *a = &s->ask;
+	const char *type = s->type < 0 ? "as they are" : plan_type_name(s->type);
+	int32_t users = p->asked.plan.users_latency > s->plan.users_latency
+	                        ? p->asked.plan.users_latency
+	                        : s->plan.users_latency;
+	char fewer[64] = "";
+
+	if (!(s->plan.all_tok_s > 0))
+		return err_set(err, INFER_ENOMEM,
+		               "no speed is known of %s, so no latency can be promised: leave out "
+		               "--ttft and --tpot, or describe the machine",
+		               p->m->name);
+	if (users > 0 && users < a->users)
+		snprintf(fewer, sizeof fewer, "; %d user%s would have that latency", (int)users,
+		         users == 1 ? "" : "s");
+	return err_set(
+		err, INFER_ENOMEM,
+		"nothing that fits is as quick as asked; the nearest: weights %s, cache %s: the "
+		"first token after %.0f ms, then one each %.1f ms%s",
+		type, infer_type_info(a->how.k_type)->name, s->plan.ttft_ms, s->plan.tpot_ms,
+		fewer);
+}
+
+static void warn_context(const struct planned *p)
+{
+	int32_t ctx = p->asked.ask.ctx, most = p->shape.ctx_train;
+
+	if (most > 0 && ctx > most)
+		say_warning(
+			"a context of %d tokens is beyond the %d that the model was trained for: "
+			"answers get worse there",
+			(int)ctx, (int)most);
+}
+
 static int answer_plan(struct buf *out, struct planned *p, infer_error *err)
 {
 	TRY(plan_asked(p, err));
 	TRY(plan_gpu(p, err));
 	plan_best(p);
 	if (!p->fits)
-		return refuse_plan(p, err);
+		return refuse_memory(p, err);
+	if (!p->n_best)
+		return refuse_latency(p, err);
+	warn_context(p);
 	(p->o->json ? plan_json : plan_text)(out, p);
 	return INFER_OK;
+}
+
+/* If no length is asked for, ask for no more than the model was trained for. */
+static void fit_default_lengths(struct planned *p)
+{
+	struct infer_plan_ask *a = &p->asked.ask;
+	const struct plan_args *o = &p->o->plan;
+	int32_t most = p->shape.ctx_train;
+
+	if (o->ctx || o->prompt || o->output || most < 8 || most >= a->ctx)
+		return;
+	a->ctx = most;
+	a->output = most / 5;
+	a->prompt = most - a->output;
+}
+
+/* Open the model of the file and set the shape. */
+static int take_model(struct planned *p, const infer_file *file, infer_error *err)
+{
+	p->path = p->named = infer_file_path(file);
+	TRY(infer_model_open_file(&p->model, file, NULL, err));
+	TRY(model_generates(p->model, "a plan", err));
+	return infer_shape_of(&p->shape, p->model, err);
 }
 
 int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
          const struct opt_rest *words, infer_error *err)
 {
-	struct planned p = { .o = o, .m = o->on, .path = infer_file_path(file) };
+	int all = o->machine && !strcmp(o->machine, "all");
+	struct planned p = { .o = o, .m = o->on };
+	struct buf path;
 	int rc;
 
-	(void)words;
 	TRY(take_ask(&p.asked.ask, o, err));
-	TRY(infer_model_open_file(&p.model, file, NULL, err));
-	rc = model_generates(p.model, "a plan", err);
-	if (!rc)
-		rc = infer_shape_of(&p.shape, p.model, err);
+	buf_init(&path, MEM_BASE);
+	rc = file ? take_model(&p, file, err)
+	          : plan_take_dims(&p, words->n_words ? words->words[0] : o->model, &path, err);
 	p.type = main_type(&p.shape);
-	if (!rc && o->plan.table)
+	fit_default_lengths(&p);
+	if (!rc && (o->plan.table || all))
 		rc = plan_table(out, &p, err);
 	else if (!rc)
 		rc = answer_plan(out, &p, err);
 	infer_model_close(&p.model);
+	buf_fini(&path);
 	return rc;
 }

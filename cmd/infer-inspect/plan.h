@@ -2,40 +2,68 @@
  * ways to run it. */
 #ifndef INFER_INSPECT_PLAN_H
 #define INFER_INSPECT_PLAN_H
+#include <infer/dims.h>
 #include <infer/plan.h>
 #include "inspect.h"
 
-enum { STRATEGIES = 3 };
+/* aims of strategies; one more strategy may need another engine */
+enum { AIMS = 3, STRATEGIES = AIMS + 1 };
 
 /* Values of strategy.type that are not a weight type. */
 enum { TYPE_OF_FILE = -1, TYPE_NONE = -2 };
+
+/* The program that runs a strategy. */
+enum runs {
+	RUNS_HERE, /* this build */
+	RUNS_CUDA, /* a build of this program with CUDA */
+	RUNS_OTHER /* another engine */
+};
+enum grade { RUNS_WELL, RUNS_SLOWLY, RUNS_HARDLY, RUNS_UNKNOWN };
 
 /* A way to run the model. */
 struct strategy {
 	int type; /* type of quantised weights; TYPE_OF_FILE: as in the file */
 	struct infer_plan_ask ask;
 	struct infer_plan plan;
+	double loss;     /* published increase of perplexity by the type, per cent */
+	int runs;        /* enum runs */
 	const char *aim; /* the aim it was chosen for, one of aims[] */
 	char why[200];
 };
 struct planned {
 	const struct inspect_opts *o;
 	const struct infer_machine *m;
-	infer_model *model;
-	const char *path;
+	infer_model *model; /* NULL: planned from dimensions */
+	struct infer_dims dims;
+	const char *path;  /* of the model, in command lines */
+	const char *named; /* as the user named it */
 	struct infer_shape shape;
 	int type; /* type that most weights of the file have */
 	struct strategy asked;
 	/* with --device cuda: memory of the engine on the GPU and on the host */
 	struct infer_engine_need on_gpu;
 	struct strategy best[STRATEGIES];
-	int n_best, fits;     /* fits: 1 if any strategy fits into memory */
-	struct strategy near; /* if none fits: the nearest that does; type TYPE_NONE: none */
+	int n_best, fits; /* fits: 1 if any strategy fits into memory */
+	int pick, grade;  /* the strategy that the verdict names, and its enum grade */
+	struct strategy
+		near; /* if there is no strategy: the nearest that fits; type TYPE_NONE: none */
 };
 
 /* Search for better strategies: set best, n_best, fits and near of *p (plan_best.c). */
 void plan_best(struct planned *p);
 const char *plan_type_name(int type); /* value for infer-quant --type */
+/* Return how the strategy is run on the machine: enum runs (plan_lines.c). */
+int plan_runs(const struct infer_machine *m, const struct infer_setup *how);
+/* Choose p->pick and p->grade.  Append the verdict, a sentence without a full stop, and the command to
+ * run, both without a line break (plan_verdict.c). */
+void plan_judge(struct planned *p);
+void plan_verdict(struct buf *out, const struct planned *p);
+void plan_command(struct buf *out, const struct planned *p);
+const char *plan_grade_name(int grade);
+/* True if `word` names a model without weights: a size class, a config.json.  (plan_dims.c) */
+int plan_needs_no_file(const char *word);
+/* Set p->dims, p->shape, p->path and p->named from such a word.  path: storage for p->path. */
+int plan_take_dims(struct planned *p, const char *word, struct buf *path, infer_error *err);
 /* plan_text.c, plan_json.c */
 void plan_text(struct buf *out, const struct planned *p);
 void plan_json(struct buf *out, const struct planned *p);

@@ -78,7 +78,7 @@ static void put_lines(struct jwrite *w, const struct planned *p, const struct st
 	buf_init(&line, MEM_BASE);
 	plan_quant_line(&line, p, s);
 	put_line(w, "quant", &line);
-	if (!(s->ask.how.gpu_part > 0)) {
+	if (s->runs != RUNS_OTHER) {
 		plan_run_line(&line, p, s);
 		put_line(w, "run_line", &line);
 		plan_serve_line(&line, p, s);
@@ -92,6 +92,9 @@ static void put_strategy(struct jwrite *w, const struct planned *p, const struct
 {
 	const struct infer_plan *r = &s->plan;
 	const struct infer_plan_ask *a = &s->ask;
+	static const char *const runs[] = { "here", "cuda", "other" }, *const splits[] = {
+		"none", "tensor", "pipeline", "expert"
+	};
 
 	jw_object(w, name);
 	if (s->aim)
@@ -105,8 +108,10 @@ static void put_strategy(struct jwrite *w, const struct planned *p, const struct
 	jw_int(w, "output", a->output);
 	jw_str(w, "k_type", infer_type_info(a->how.k_type)->name);
 	jw_str(w, "v_type", infer_type_info(a->how.v_type)->name);
+	jw_str(w, "runs", runs[s->runs]);
 	jw_int(w, "gpus", a->how.gpus);
 	jw_num(w, "gpu_part", a->how.gpu_part);
+	jw_str(w, "split", splits[a->how.split]);
 	put_memory(w, &r->need);
 	put_step(w, "prefill", &r->prefill);
 	put_step(w, "decode", &r->decode);
@@ -138,19 +143,40 @@ static void put_strategy(struct jwrite *w, const struct planned *p, const struct
 	jw_end(w);
 }
 
+static void put_judgement(struct jwrite *w, const struct planned *p)
+{
+	struct buf text;
+
+	buf_init(&text, MEM_BASE);
+	jw_object(w, "verdict");
+	jw_str(w, "grade", plan_grade_name(p->grade));
+	jw_int(w, "strategy", p->pick);
+	plan_verdict(&text, p);
+	jw_strn(w, "text", text.len && !text.bad ? text.at : "", text.bad ? 0 : text.len);
+	buf_clear(&text);
+	plan_command(&text, p);
+	jw_strn(w, "command", text.len && !text.bad ? text.at : "", text.bad ? 0 : text.len);
+	jw_end(w);
+	buf_fini(&text);
+}
+
 void plan_json(struct buf *out, const struct planned *p)
 {
 	struct jwrite w;
 
 	infer_record_open(&w, out, INFER_KIND_PLAN, INFER_RECORD_FIRST);
-	jw_str(&w, "model", p->path);
+	jw_str(&w, "model", p->named);
 	jw_str(&w, "machine", p->m->name);
+	put_judgement(&w, p);
 	if (p->m->measured) { /* the predictions use these rates */
 		jw_num(&w, "memory_gb_s", p->m->memory_gb_s);
 		jw_num(&w, "i8_gop_s", p->m->i8_gop_s);
 	}
 	jw_num(&w, "params", p->shape.params);
 	jw_num(&w, "active_params", p->shape.active_params);
+	jw_int(&w, "ctx_train", p->shape.ctx_train);
+	if (!p->model)
+		jw_str(&w, "assumed", p->dims.name);
 	put_strategy(&w, p, &p->asked, "asked");
 	put_device(&w, p);
 	jw_array(&w, "strategies");

@@ -49,26 +49,27 @@ static void put_model(struct buf *out, const struct planned *p, const struct str
 	buf_fini(&name);
 }
 
-/* True if an engine of this build can compute on the accelerator of the machine. */
-static int has_backend(const struct infer_gpu *g)
+int plan_runs(const struct infer_machine *m, const struct infer_setup *how)
 {
-	return infer_device_kind() && g->count && strstr(g->name, "NVIDIA");
-}
-
-static int computes_here(const struct planned *p, const struct strategy *s)
-{
-	return !(s->ask.how.gpu_part > 0) || (has_backend(&p->m->gpu) && s->ask.how.gpus <= 1);
+	if (!(how->gpu_part > 0))
+		return RUNS_HERE;
+	if (!strstr(m->gpu.name, "NVIDIA") || how->gpus > INFER_SPLIT_MOST ||
+	    (how->split != INFER_SPLIT_NONE && how->split != INFER_SPLIT_PIPELINE))
+		return RUNS_OTHER;
+	return infer_device_kind() ? RUNS_HERE : RUNS_CUDA;
 }
 
 static void put_devices(struct buf *out, const struct planned *p, const struct infer_setup *how)
 {
-	int layers = (int)(how->gpu_part * p->shape.layers);
+	int layers = (int)(how->gpu_part * p->shape.layers + 0.5);
 
 	if (!(how->gpu_part > 0))
 		return;
 	buf_puts(out, " --device cuda");
 	if (layers < p->shape.layers)
 		buf_printf(out, " --gpu-layers %d", layers);
+	for (int i = 0; i < how->gpus && how->gpus > 1; i++)
+		buf_puts(out, i ? ",1" : " --split 1");
 }
 
 static void put_engine(struct buf *out, const struct planned *p, const struct strategy *s)
@@ -98,10 +99,8 @@ void plan_quant_line(struct buf *out, const struct planned *p, const struct stra
 
 void plan_run_line(struct buf *out, const struct planned *p, const struct strategy *s)
 {
-	if (!computes_here(p, s)) {
-		buf_puts(out, has_backend(&p->m->gpu)
-		                      ? "   this program uses one GPU: see other engines\n"
-		                      : "   this build has no GPU support: see other engines\n");
+	if (s->runs == RUNS_OTHER) {
+		buf_puts(out, "   not with this program: see other engines\n");
 		return;
 	}
 	buf_puts(out, "   infer-run -m ");
@@ -113,7 +112,7 @@ void plan_run_line(struct buf *out, const struct planned *p, const struct strate
 
 void plan_serve_line(struct buf *out, const struct planned *p, const struct strategy *s)
 {
-	if (!computes_here(p, s))
+	if (s->runs == RUNS_OTHER)
 		return;
 	buf_puts(out, "   infer-serve -m ");
 	put_model(out, p, s);
@@ -127,23 +126,20 @@ void plan_serve_line(struct buf *out, const struct planned *p, const struct stra
 const char *plan_other_engine(const struct planned *p)
 {
 	const struct infer_gpu *g = &p->m->gpu;
+	int other = 0;
 
-	if (!g->count || (has_backend(g) && g->count == 1))
+	for (int i = 0; i < p->n_best; i++)
+		other |= p->best[i].runs == RUNS_OTHER;
+	if (!other)
 		return NULL;
 	if (g->unified && strstr(g->name, "Apple"))
-		return "llama.cpp or MLX: they use the GPU of this machine (Metal), which this "
-		       "build "
-		       "does not";
+		return "llama.cpp or MLX: they use the GPU of this machine (Metal)";
 	if (g->unified)
-		return "llama.cpp (Vulkan or SYCL) or OpenVINO: they use the GPU of this machine, "
-		       "which this build does not";
-	if (g->count > 1 && p->asked.ask.users > 1 && strstr(g->name, "AMD"))
-		return "vLLM or SGLang with ROCm: batches of many users over several accelerators; "
-		       "this build computes on the host alone";
-	if (g->count > 1 && p->asked.ask.users > 1)
-		return "vLLM, SGLang or TensorRT-LLM: batches of many users over several "
-		       "accelerators; this build computes on the host alone";
-	return "llama.cpp (CUDA, HIP, Vulkan or SYCL): it uses this accelerator, and the host "
-	       "beside "
-	       "it; this build computes on the host alone";
+		return "llama.cpp (Vulkan, SYCL or CUDA): it uses the GPU of this machine";
+	if (g->count > 1 && strstr(g->name, "AMD"))
+		return "vLLM or SGLang with ROCm: they cut layers, and serve many users";
+	if (g->count > 1)
+		return "vLLM, SGLang or TensorRT-LLM: they cut layers, and serve many users";
+	return "llama.cpp (HIP, Vulkan or SYCL): it uses this accelerator, and the host in "
+	       "parallel";
 }

@@ -35,7 +35,7 @@ static void put_plan_row(struct buf *out, const struct planned *p, const struct 
 
 	if (p->o->json) {
 		infer_record_open(&w, out, INFER_KIND_PLAN, out->len ? 0 : INFER_RECORD_FIRST);
-		jw_str(&w, "model", p->path);
+		jw_str(&w, "model", p->named);
 		jw_str(&w, "machine", m->name);
 		jw_str(&w, "type", infer_type_info(type)->name);
 		jw_int(&w, "ctx", a->ctx);
@@ -62,13 +62,6 @@ static void put_plan_row(struct buf *out, const struct planned *p, const struct 
 	buf_printf(out, " %6d\n", (int)r->users_memory);
 }
 
-static void place_on_all(struct infer_setup *how, const struct infer_machine *m)
-{
-	how->gpus = m->gpu.count;
-	how->gpu_part = m->gpu.count > 0;
-	how->split = m->gpu.count > 1 ? INFER_SPLIT_TENSOR : INFER_SPLIT_NONE;
-}
-
 static void put_head(struct buf *out, const struct planned *p)
 {
 	if (!p->o->json)
@@ -85,7 +78,9 @@ static int put_machine_rows(struct buf *out, struct planned *p, infer_error *err
 	for (int i = 0; infer_machine_name(i, name); i++) {
 		struct infer_plan_ask a = p->asked.ask;
 		TRY(infer_machine_find(&m, name, err));
-		place_on_all(&a.how, &m);
+		struct infer_setup how;
+		infer_plan_place(&how, &p->shape, &m, &a);
+		a.how = how;
 		infer_plan_make(&r, &p->shape, &m, &a, NULL);
 		put_plan_row(out, p, &m, name, p->type, &a, &r);
 	}
@@ -110,7 +105,9 @@ static void put_type_rows(struct buf *out, struct planned *p)
 			a.ctx = contexts[c];
 			if (a.prompt + a.output > a.ctx)
 				continue;
-			place_on_all(&a.how, p->m);
+			struct infer_setup how;
+			infer_plan_place(&how, &s, p->m, &a);
+			a.how = how;
 			infer_plan_make(&r, &s, p->m, &a, NULL);
 			put_plan_row(out, p, p->m, p->o->machine ? p->o->machine : "here",
 			             table_types[t], &a, &r);

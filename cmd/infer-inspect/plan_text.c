@@ -159,38 +159,96 @@ static void put_model(struct buf *out, const struct planned *p)
 	buf_printf(out, "; mostly %s\n", infer_type_info(p->type)->name);
 }
 
+static void put_judgement(struct buf *out, const struct planned *p)
+{
+	put_label(out, "verdict");
+	plan_verdict(out, p);
+	buf_putc(out, '\n');
+	put_label(out, "do this");
+	plan_command(out, p);
+	buf_putc(out, '\n');
+	if (p->best[p->pick].runs == RUNS_CUDA) {
+		put_label(out, "");
+		buf_puts(out, "with a build for NVIDIA GPUs: make CUDA=1\n");
+	}
+	if (p->shape.ctx_train > 0 && p->asked.ask.ctx > p->shape.ctx_train) {
+		put_label(out, "warning");
+		buf_printf(out,
+		           "the context of %d tokens is beyond the %d that it was trained for\n",
+		           (int)p->asked.ask.ctx, (int)p->shape.ctx_train);
+	}
+	buf_putc(out, '\n');
+}
+
+/* Append what was assumed of a model without weights. */
+static void put_assumed(struct buf *out, const struct planned *p)
+{
+	const struct infer_dims *d = &p->dims;
+
+	if (p->model)
+		return;
+	put_label(out, "assumed");
+	buf_printf(out, "%s: %d layers of %d, %d heads over %d of %d, ", d->name, (int)d->layers,
+	           (int)d->embd, (int)d->heads, (int)(d->kv_rank ? 1 : d->kv_heads),
+	           (int)(d->kv_rank ? d->kv_rank + d->rope : d->head));
+	if (d->experts)
+		buf_printf(out, "%d of %d experts of %d", (int)d->used, (int)d->experts,
+		           (int)d->expert_ff);
+	else
+		buf_printf(out, "feed-forward %d", (int)d->ff);
+	buf_printf(out, ", vocabulary %d%s, weights %s\n", (int)d->vocab, d->tied ? " (tied)" : "",
+	           infer_type_info(d->type)->name);
+}
+
+/* Append the link between accelerators, and what it means for one user. */
+static void put_link(struct buf *out, const struct planned *p)
+{
+	const struct infer_machine *m = p->m;
+	struct infer_plan_ask a = p->asked.ask;
+	struct infer_plan cut, whole;
+
+	if (m->gpu.count < 2)
+		return;
+	put_label(out, "interconnect");
+	if (m->gpu.link_gb_s > 0)
+		buf_printf(out, "%.0f GB/s to each other", m->gpu.link_gb_s);
+	else if (m->gpu.host_gb_s > 0)
+		buf_printf(out, "no direct link is described; %.0f GB/s through the host",
+		           m->gpu.host_gb_s);
+	else {
+		buf_puts(out, "unknown: not described, so only whole layers on each are planned\n");
+		return;
+	}
+	a.users = 1;
+	a.how.gpus = m->gpu.count;
+	a.how.gpu_part = 1;
+	a.how.split = INFER_SPLIT_TENSOR;
+	infer_plan_make(&cut, &p->shape, m, &a, NULL);
+	a.how.split = INFER_SPLIT_PIPELINE;
+	infer_plan_make(&whole, &p->shape, m, &a, NULL);
+	if (cut.decode_tok_s > 0 && whole.decode_tok_s > 0)
+		buf_printf(out,
+		           ": one user on all %d: %.1f tokens/s with cut layers (%.2f ms for the "
+		           "link), %.1f with whole layers on each",
+		           (int)m->gpu.count, cut.decode_tok_s,
+		           cut.alone.part[INFER_BOUND_LINK] * 1e3, whole.decode_tok_s);
+	buf_putc(out, '\n');
+}
+
 static void put_choices(struct buf *out, const struct planned *p)
 {
 	const struct infer_machine *m = p->m;
-	const struct infer_plan_ask *a = &p->asked.ask;
 	const char *other = plan_other_engine(p);
 
-	put_label(out, "use");
-	buf_puts(out, a->users > 1 ? "several users: a server (infer-serve)\n"
-	                           : "one user: a program a prompt (infer-run)\n");
-	put_label(out, "quantisation");
+	put_label(out, "kernels");
 	if (m->measured)
-		buf_printf(out, "%s %s\n", infer_type_info(p->type)->name,
+		buf_printf(out, "%s: %s\n", infer_type_info(p->type)->name,
 		           m->loops[p->type].rows[0] > 0
-		                   ? "has loops of its own here"
-		                   : "has no loops here: it is decoded to floats first");
+		                   ? "of its own"
+		                   : "none of its own: weights are decoded to floats first");
 	else
-		buf_puts(out, "kernels of a described machine are not known\n");
-	put_label(out, "interconnect");
-	if (m->gpu.count > 1 && m->gpu.link_gb_s > 0)
-		buf_printf(out, "%.0f GB/s to each other: %s\n", m->gpu.link_gb_s,
-		           m->gpu.link_gb_s >= 100 ? "fast enough to cut layers (tensor parallel)"
-		                                   : "whole layers on each (pipeline)");
-	else if (m->gpu.count > 1)
-		buf_printf(out, "%.0f GB/s through the host: whole layers on each (pipeline)\n",
-		           m->gpu.host_gb_s);
-	else
-		buf_puts(out, "none is needed\n");
-	put_label(out, "optimised");
-	buf_puts(out, a->price > 0                       ? "cost of a token\n"
-	              : a->ttft_ms > 0 || a->tpot_ms > 0 ? "latency: most users at what is asked\n"
-	              : a->users > 1                     ? "tokens a second of all users\n"
-	                                                 : "tokens a second of one user\n");
+		buf_puts(out, "not measured: the machine is described\n");
+	put_link(out, p);
 	if (other) {
 		put_label(out, "other engines");
 		buf_printf(out, "%s\n", other);
@@ -203,6 +261,8 @@ static void put_strategy(struct buf *out, const struct planned *p, const struct 
 	const struct infer_setup *how = &s->ask.how;
 	static const char *const splits[] = { "", ", tensor parallel", ", pipeline",
 		                              ", expert parallel" };
+	static const char *const runs[] = { "", " (needs a build with CUDA)",
+		                            " (not with this program)" };
 
 	buf_printf(out, "\n%d. %s: %s, cache %s", i, s->aim,
 	           s->type < 0 ? "the file as it is" : plan_type_name(s->type),
@@ -211,6 +271,7 @@ static void put_strategy(struct buf *out, const struct planned *p, const struct 
 		buf_printf(out, ", %.0f of %d layers on %d accelerator%s%s",
 		           how->gpu_part * p->shape.layers, (int)p->shape.layers, (int)how->gpus,
 		           how->gpus == 1 ? "" : "s", splits[how->split]);
+	buf_puts(out, runs[s->runs]);
 	buf_puts(out, "\n   ");
 	put_rate(out, r->all_tok_s, r->limit_all_tok_s, 0);
 	buf_puts(out, "; ");
@@ -223,15 +284,15 @@ static void put_strategy(struct buf *out, const struct planned *p, const struct 
 
 void plan_text(struct buf *out, const struct planned *p)
 {
+	put_judgement(out, p);
 	put_hardware(out, p);
 	put_memory(out, p);
 	put_device(out, p);
 	put_speed(out, p);
 	put_users(out, p);
 	put_model(out, p);
+	put_assumed(out, p);
 	put_choices(out, p);
 	for (int i = 0; i < p->n_best; i++)
 		put_strategy(out, p, &p->best[i], i + 1);
-	if (!p->n_best)
-		buf_puts(out, "\nnothing that fits is as quick as is asked\n");
 }

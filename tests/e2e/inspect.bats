@@ -285,6 +285,9 @@ id_of() # FILE...: the shards
 	same 8 "$(json described.gpu.count <b)"
 	case $(json described.sources.memory_gb_s <b) in https://*) ;; *) false ;; esac
 	fails 2 "'h101' is not a machine of the library; did you mean h100" infer-inspect hw --hw h101
+	for typed in rtx4090 RTX-4090 4090 'NVIDIA GeForce RTX 4090'; do
+		infer-inspect hw --hw "$typed" | grep -q '^name  *NVIDIA GeForce RTX 4090'
+	done
 	fails 2 'only accelerators can have a number' infer-inspect hw --hw 'epyc-9654*2'
 	fails 2 '\* must be followed by a number' infer-inspect hw --hw 'h100*x'
 	infer-inspect hw --hw epyc-9654+rtx-4090 --json >c
@@ -303,7 +306,10 @@ host() { printf 'name: host\nthreads: 4\nmemory_bytes: %s\nmemory_gb_s: 50\nf32_
 @test "plan answers the ten questions by name, and gives three strategies with lines that are taken" {
 	host 8000000000 >h.yaml
 	infer-inspect plan -m demo --hw ./h.yaml --users 4 --price 1 >a
-	for question in hardware 'fast memory' bottleneck concurrency prefixes model use quantisation interconnect optimised cost; do
+	sed -n 1p a | grep -qE '^verdict +runs well: [0-9.]+ tokens/s for each of 4 users, the first after .*; limited by '
+	sed -n 2p a | grep -qE '^do this +infer-serve -m demo '
+	! grep -q interconnect a # one processor has no link
+	for question in hardware 'fast memory' bottleneck concurrency prefixes model kernels cost; do
 		grep -q "^$question " a || { cat a; false; }
 	done
 	same 3 "$(grep -cE '^[123]\. ' a)"
@@ -328,16 +334,85 @@ host() { printf 'name: host\nthreads: 4\nmemory_bytes: %s\nmemory_gb_s: 50\nf32_
 	fails 4 'the nearest that fits: one user, a context of [0-9]+ tokens' infer-inspect plan -m demo --hw ./small.yaml -c 1000000
 	fails 2 'cannot hold a prompt' infer-inspect plan -m demo --hw ./h.yaml -c 100 --prompt 100
 	fails 2 'go with plan only' infer-inspect show --users 3
-	infer-inspect plan -m demo --hw 'h100*8' | grep -q '^other engines  llama.cpp'
-	infer-inspect plan -m demo --hw 'h100*8' --users 9 | grep -q '^other engines  vLLM'
-	infer-inspect plan -m demo --hw m4-max | grep -q '^other engines  llama.cpp or MLX'
+	infer-inspect plan -m demo --hw m4-max >b
+	sed -n 1p b | grep -q '^verdict .* with another engine, not with this program: '
+	sed -n 2p b | grep -q '^do this  *llama.cpp or MLX'
+}
+
+@test "plan: what cannot be run is at the end and says so; links are charged; an unknown link is said" {
+	infer-inspect plan 70B --hw 'h100*8' --json >a
+	same 'here cuda' "$(echo here "$(json strategies.0.runs <a)")"
+	same other "$(json "strategies.$(($(grep -o '"aim"' a | wc -l) - 1)).runs" <a)"
+	same tensor "$(json "strategies.$(($(grep -o '"aim"' a | wc -l) - 1)).split" <a)"
+	# over PCIe a small model gains nothing from cut layers, and no strategy cuts them
+	infer-inspect plan 1B --hw 'rtx-4090*2' >b
+	grep -qE '^interconnect +no direct link is described; 32 GB/s through the host: one user on all 2: ' b
+	! grep -q 'tensor parallel$' b
+	same 1 "$(grep -c 'make CUDA=1' b)"
+	printf 'name: x\ngpu: {name: NVIDIA X, count: 4, memory_bytes: 20000000000, memory_gb_s: 1000, f16_tflop_s: 100}\n' >x.yaml
+	infer-inspect plan 1B --hw ./x.yaml | grep -q '^interconnect  *unknown: not described'
+	infer-inspect plan 1B --hw ./x.yaml --json >c
+	! grep -q '"split":"tensor"' c
+	infer-inspect plan 30B --hw ./x.yaml | grep -q -- '--device cuda --split 1,1,1,1'
+}
+
+@test "plan: types below Q3_K are tried; what is slower than asked, or fits nowhere, is exit 4 with the nearest" {
+	host 64000000000 >h.yaml
+	infer-inspect plan 70B --hw ./h.yaml --budget 25G --json >a
+	same Q2_K "$(json strategies.0.type <a)"
+	same hardly "$(json verdict.grade <a)"
+	infer-inspect plan 70B --hw ./h.yaml --budget 25G | sed -n 1p | grep -q 'hardly usable as Q2_K: .* answers are much worse'
+	infer-inspect plan 70B --hw ./h.yaml --budget 16G --json >a
+	same IQ1_S "$(json strategies.0.type <a)"
+	fails 4 'nothing fits: .*not even .*IQ1_S' infer-inspect plan 70B --hw ./h.yaml --budget 4G
+	fails 4 'nearest that fits: one user, a context of 640 tokens, weights Q6_K' infer-inspect plan 8B --hw ./h.yaml --budget 7G --users 400 --kv-type q4_0
+	fails 4 'as quick as asked; the nearest: weights Q3_K_M.*: the first token after [0-9]+ ms, then one each [0-9.]+ ms; [0-9]+ users? would' \
+		infer-inspect plan 8B --hw ./h.yaml --users 8 --prompt 2k --output 256 --tpot 150
+	printf 'name: x\nmemory_bytes: 64000000000\nmemory_gb_s: 50\n' >y.yaml
+	fails 4 'no speed is known of x' infer-inspect plan 8B --hw ./y.yaml --ttft 100
+}
+
+@test "plan: a context beyond training warns" {
+	host 64000000000 >h.yaml
+	infer-inspect plan -m demo --hw ./h.yaml --prompt 9999 >a 2>b
+	grep -q 'warning: a context of 10127 tokens is beyond the [0-9]* that the model was trained for' b
+	grep -qE '^warning +the context of 10127 tokens is beyond the ' a
+	infer-inspect plan -m demo --hw ./h.yaml --prompt 9999 -q >a 2>b
+	[ ! -s b ]
+}
+
+@test "plan: a size class or a config.json without weights" {
+	host 64000000000 >h.yaml
+	infer-inspect plan 8B --hw ./h.yaml >a
+	grep -qE '^assumed +Llama-3.1-8B: 32 layers of 4096, 32 heads over 8 of 128, feed-forward 14336, vocabulary 128256, weights BF16' a
+	grep -q 'infer-quant --type [A-Z0-9_]* MODEL.gguf' a
+	infer-inspect plan 30b-a3b --hw ./h.yaml --json >a
+	same Qwen3-30B-A3B "$(json assumed <a)"
+	awk -v x="$(json active_params <a)" 'BEGIN { exit !(x > 2.9e9 && x < 3.4e9) }' # 0.3 of the 3.3 are the embedding table
+	same 40960 "$(json ctx_train <a)"
+	fails 2 "no usual model has the size '9000B'" infer-inspect plan 9000B --hw ./h.yaml
+	mkdir m
+	cat >m/config.json <<-'EOF'
+		{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":4,
+		 "head_dim":128,"intermediate_size":6144,"moe_intermediate_size":768,"num_experts":128,"num_experts_per_tok":8,
+		 "vocab_size":151936,"max_position_embeddings":40960,"torch_dtype":"bfloat16"}
+	EOF
+	infer-inspect plan m/config.json --hw ./h.yaml --json >b
+	same "$(json params <a)" "$(json params <b)"
+	same "$(json asked.memory.weight_bytes <a)" "$(json asked.memory.weight_bytes <b)"
+	infer-inspect plan -m m/config.json --hw ./h.yaml | grep -q 'infer-quant --type [A-Z0-9_]* m m-'
+	echo '{"model_type":"mamba2"}' >m/config.json
+	fails 3 'm/config.json: a model of type "mamba2" is not planned from its config.json' infer-inspect plan m/config.json --hw ./h.yaml
+	echo '{"model_type":"llama","num_hidden_layers":0}' >m/config.json
+	fails 3 'm/config.json: .*num_hidden_layers' infer-inspect plan m/config.json --hw ./h.yaml
+	fails 1 'No such file' infer-inspect plan none/config.json --hw ./h.yaml
 }
 
 @test "plan --table: types and contexts of a machine; machines of a model" {
 	host 8000000000 >h.yaml
 	infer-inspect plan -m demo --hw ./h.yaml --table >a
 	grep -qE '^\./h.yaml +Q8_0 +4096 +yes' a
-	infer-inspect plan -m demo --table --hw all --json >b
+	infer-inspect plan -m demo --hw all --json >b # --table is implied
 	same "$(infer-inspect hw --hw all | wc -l)" "$(wc -l <b)"
 	same '"v"' "$(head -n 1 b | cut -c 2-4)"
 	grep -q 'NVIDIA H200' b

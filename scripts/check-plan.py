@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Compare what infer-inspect plan predicts for this machine with what is measured here: decode rate and peak memory of models.
+
+  check-plan.py [--turns N] [--bin DIR] [--fast] MODEL...      MODEL: a GGUF file or demo
+
+In each turn, the rates of the machine are measured again, then a plan is made and the model is run; medians of the turns are compared.
+A row is: model, predicted and measured tokens per second, their difference, predicted and measured peak memory, their difference.  Exit
+status 1 if less than 4 of 5 models have a decode rate within 10 %, or one has a peak outside 2 %.  --fast measures the rates once per
+turn, not once per model.  Let nothing else run meanwhile.  Packages: none.
+"""
+import argparse, json, os, statistics, subprocess, sys, tempfile
+
+OUTPUT = 64
+
+
+def records(args, env):
+    done = subprocess.run(args, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(args)}: {done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def peak_bytes(args, env):
+    """Run a program and return the most memory that it had."""
+    pid = os.fork()
+    if not pid:
+        null = os.open("/dev/null", os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        os.execve(args[0], args, env)
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        sys.exit(f"{' '.join(args)}: exit status {os.waitstatus_to_exitcode(status)}")
+    return usage.ru_maxrss * 1024
+
+
+def main():
+    opt = argparse.ArgumentParser()
+    opt.add_argument("--turns", type=int, default=3)
+    opt.add_argument("--bin", default="build/release")
+    opt.add_argument("--fast", action="store_true")
+    opt.add_argument("models", nargs="+")
+    o = opt.parse_args()
+    env = dict(os.environ, XDG_CACHE_HOME=tempfile.mkdtemp())
+    inspect, bench, run = (f"{o.bin}/infer-{x}" for x in ("inspect", "bench", "run"))
+    text = "once upon a time there was a fox who lived in a wood and had a friend "
+    rows = {m: {"said": [], "ran": []} for m in o.models}
+    for turn in range(o.turns):
+        for i, model in enumerate(o.models):
+            again = [] if o.fast and i else ["--again"]
+            plan = records([inspect, "plan", "-m", model, "--prompt", "1", "--output", str(OUTPUT), "--json", *again], env)[0]
+            got = records([bench, "run", "-m", model, "-p", "0", "-n", str(OUTPUT), "--repeat", "3", "--json"], env)
+            rows[model]["said"].append(plan["asked"]["decode_tok_s"])
+            rows[model]["ran"].append(next(r for r in got if r["bench"] == "decode")["tok_s"]["median"])
+            if turn:
+                continue
+            prompt = subprocess.run([run, "-m", model, "--no-stdin", "--tokenize", "--bos", text], env=env, stdout=subprocess.PIPE, text=True)
+            tokens = len(prompt.stdout.split())
+            plan = records([inspect, "plan", "-m", model, "--prompt", str(tokens), "--output", str(OUTPUT), "--json"], env)[0]
+            rows[model]["memory"] = plan["asked"]["memory"]["peak_bytes"]
+            rows[model]["peak"] = peak_bytes([run, "-m", model, "--no-stdin", "--raw", "--ignore-eos", "-n", str(OUTPUT), "-c",
+                                              str(tokens + OUTPUT), text], env)
+    near = light = 0
+    for model, r in rows.items():
+        said, ran = statistics.median(r["said"]), statistics.median(r["ran"])
+        speed, memory = 100 * said / ran - 100, 100 * r["memory"] / r["peak"] - 100
+        near += abs(speed) <= 10
+        light += abs(memory) <= 2
+        print(f"{os.path.basename(model):28} {said:9.1f} predicted {ran:9.1f} measured {speed:+6.1f} %   "
+              f"{r['memory'] / 2**20:8.1f} MiB {r['peak'] / 2**20:8.1f} {memory:+5.1f} %", flush=True)
+    print(f"{near} of {len(rows)} within 10 %, {light} of {len(rows)} peaks within 2 %")
+    sys.exit(near < 0.8 * len(rows) or light < len(rows))
+
+
+main()
