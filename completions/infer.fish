@@ -12,7 +12,7 @@ complete -c infer-bench -n __fish_use_subcommand -a convert -d 'records from and
 complete -c infer-bench -n __fish_use_subcommand -a kernels -d 'every inner loop: GB/s, GOP/s, and the fraction of the ceiling'
 complete -c infer-bench -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'file, directory, hf:ORG/REPO, demo (INFER_MODEL)'
 complete -c infer-bench -s p -l prompt -x -d 'prefill N tokens; 0: none; serve: lengths (512)'
-complete -c infer-bench -s n -l max-tokens -x -d 'decode N tokens; 0: none (128)'
+complete -c infer-bench -s n -l max-tokens -x -d 'decode N tokens; 0: none; serve: the same as --output (128)'
 complete -c infer-bench -l depth -x -d 'after N tokens in the cache (0)'
 complete -c infer-bench -l clock -x -a 'wall cpu' -d 'elapsed time, or processor time of the threads (wall)'
 complete -c infer-bench -l seqs -x -d 'with N sequences in parallel (1)'

@@ -18,6 +18,7 @@ struct client {
 	struct buf base, socket;
 	long timeout_ms;
 	int timer;
+	uint64_t waits;
 };
 
 static int parse_address(struct client *h, const char *url, const char *option, infer_error *err)
@@ -195,6 +196,7 @@ int client_step(struct client *h, int64_t until_ns, struct client_call **ended, 
 	if (!rc && !*ended && clock_now_ns() < until_ns) {
 		timerfd_settime(h->timer, TFD_TIMER_ABSTIME, &at, NULL);
 		rc = h->curl.multi_wait(h->multi, &timer, 1, 1000, &n);
+		h->waits++;
 		if (!rc)
 			rc = h->curl.multi_perform(h->multi, &running);
 		if (!rc)
@@ -202,6 +204,8 @@ int client_step(struct client *h, int64_t until_ns, struct client_call **ended, 
 	}
 	return rc ? err_set(err, INFER_ENET, "libcurl: %s", h->curl.multi_strerror(rc)) : INFER_OK;
 }
+
+uint64_t client_waits(const struct client *h) { return h->waits; }
 
 void client_call_fini(struct client *h, struct client_call *c)
 {

@@ -38,6 +38,9 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 /* Send and receive until a call ends, data arrives, or clock_now_ns() reaches until_ns. *ended: the
  * list of calls that have ended, linked by `next`. INFER_ENET: libcurl failed */
 int client_step(struct client *h, int64_t until_ns, struct client_call **ended, infer_error *err);
+/* Return how many times client_step has waited for data. Bytes received with the same number were all there at the
+ * time of the first. */
+uint64_t client_waits(const struct client *h);
 /* Cancel the call if it has not ended, and free its handle. */
 void client_call_fini(struct client *h, struct client_call *c);
 

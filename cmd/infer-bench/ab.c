@@ -39,6 +39,7 @@ struct ab {
 	struct judged judged[METRICS];
 	size_t n;
 	int64_t rounds, most; /* rounds done; most rounds */
+	int64_t created_ms;   /* when the last round had ended, since 1970 */
 	struct arena mem;
 };
 
@@ -294,7 +295,7 @@ static int write_side(const struct ab *a, int side, infer_records *out, infer_er
 	jw_str(w, "side", side ? "new" : "base");
 	jw_str(w, "command", a->side[side].name);
 	jw_int(w, "rounds", a->rounds);
-	jw_int(w, "created_ms", still_unix_ms());
+	jw_int(w, "created_ms", a->created_ms);
 	jw_object(w, "metrics");
 	for (size_t i = 0; i < a->n; i++) {
 		const struct both *b = &a->metrics[i];
@@ -352,6 +353,7 @@ static int show_all(const struct ab *a, infer_error *err)
 
 static int report_all(struct ab *a, struct append *out, infer_error *err)
 {
+	a->created_ms = still_unix_ms();
 	TRY(verdicts(a, err));
 	TRY(append_open(out, a->o->json, a->o->record, err));
 	if (out->file)

@@ -7,6 +7,7 @@ struct first {
 	int cold;                     /* 1: the file was evicted from memory before each turn */
 	double *ms, *room;            /* f64 [repeat]: time of each turn; scratch for sorting */
 	double file_bytes, disk_gb_s; /* disk_gb_s: uncached read rate; 0: unknown */
+	int64_t created_ms;           /* when the last turn had ended, since 1970 */
 	double limit_ms; /* cold: time to read the weights of one token at disk_gb_s; 0: unknown */
 };
 /* Open the model at path with the engine of o, generate a token, and close both, o->repeat times. If not

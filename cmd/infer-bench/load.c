@@ -20,6 +20,10 @@ struct slot {
 	struct arena mem;
 	int busy;
 	int64_t free_ns; /* time at which the last request on it ended */
+	/* the last two reads with text: their times, the client_waits of the last, and its pieces */
+	int64_t read_ns, before_ns;
+	uint64_t read;
+	int32_t together;
 };
 
 /* ---- requests ---- */
@@ -49,6 +53,8 @@ static void put_body(struct buf *to, const struct load *l, const char *prompt, i
 	if (!l->may_stop)
 		jw_bool(&w, "ignore_eos", 1);
 	jw_bool(&w, "stream", stream);
+	if (stream && l->has_timings)
+		jw_bool(&w, "timings_per_token", 1);
 	if (stream) {
 		jw_object(&w, "stream_options");
 		jw_bool(&w, "include_usage", 1);
@@ -92,17 +98,43 @@ static void set_refused(struct load_done *d, const struct json *error)
 	         json_bytes(m) ? json_str(m) : "refused");
 }
 
-/* Record that a piece of text arrived. */
+static void take_timings(struct load_done *d, const struct json *timings)
+{
+	const struct json *ms = json_get(timings, "predicted_ms");
+
+	if (json_is_number(ms))
+		d->decode_ms = json_double(ms);
+}
+
+/* Add the times between the pieces of the last read: they were sent at some time since the read before. */
+static void add_gaps(struct slot *s)
+{
+	double ms = s->together ? (double)(s->read_ns - s->before_ns) * 1e-6 / s->together : 0;
+
+	for (int32_t i = 0; s->d->reads > 1 && i < s->together; i++)
+		buf_put(&s->l->gaps, &ms, sizeof ms);
+}
+
+/* Record that a piece of text arrived. Pieces of one read have its time. */
 static void record_token(struct slot *s, int64_t now)
 {
 	struct load_done *d = s->d;
-	double ms = (double)(now - d->last_ns) * 1e-6;
+	uint64_t read = client_waits(s->l->http);
 
-	if (!d->chunks++)
+	if (d->chunks++ && read == s->read) {
+		s->together++;
+		d->first_chunks += d->reads == 1;
+		return;
+	}
+	add_gaps(s);
+	if (!d->reads++) {
 		d->first_ns = now;
-	else
-		buf_put(&s->l->gaps, &ms, sizeof ms);
-	d->last_ns = now;
+		d->first_chunks = 1;
+	}
+	s->before_ns = s->read_ns;
+	s->read_ns = d->last_ns = now;
+	s->read = read;
+	s->together = 1;
 }
 
 /* Read an event, "data: {...}". */
@@ -125,6 +157,7 @@ static void read_event(struct slot *s, const char *at, size_t n, int64_t now)
 		return;
 	}
 	take_usage(s->d, json_get(v, "usage"));
+	take_timings(s->d, json_get(v, "timings"));
 	if (has_token(json_first(json_get(v, "choices"))))
 		record_token(s, now);
 }
@@ -174,6 +207,7 @@ static int send_request(struct slot *s, int64_t i, int64_t due, infer_error *err
 	if (s->body.bad || s->prompt.bad)
 		return err_nomem(err);
 	*s->d = (struct load_done){ .due_ns = due };
+	s->together = 0;
 	buf_clear(&s->line);
 	s->busy = 1;
 	s->d->sent_ns = clock_now_ns();
@@ -186,6 +220,7 @@ static void end_slot_request(struct slot *s, int64_t now)
 
 	if (s->line.len)
 		read_line(s, now);
+	add_gaps(s);
 	d->end_ns = d->last_ns ? d->last_ns : now;
 	s->busy = 0;
 	s->free_ns = now;
@@ -347,6 +382,7 @@ int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *er
 		rc = err_set(err, INFER_ENET, "%s: status %d: %s", l->path, (int)status, d.why);
 	}
 	take_usage(&d, json_get(v, "usage"));
+	l->has_timings = json_is_number(json_get(json_get(v, "timings"), "predicted_ms"));
 	*prompt_tokens = d.prompt_tokens;
 	arena_fini(&mem);
 	buf_fini(&answer);

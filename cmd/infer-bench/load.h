@@ -12,6 +12,10 @@ struct load_done {
 	int64_t sent_ns, first_ns, last_ns, end_ns;              /* first_ns, last_ns: of tokens */
 	int64_t prompt_tokens, completion_tokens, cached_tokens; /* counted by the server */
 	int32_t chunks;                                          /* pieces of text received */
+	/* Pieces that were all there at the first read, and reads with text: pieces are read together if the
+	 * server or the network sent them so, or if the client was late. */
+	int32_t first_chunks, reads;
+	double decode_ms; /* time from the first token to the last by the server's timings; 0: none */
 	int has_usage, failed;
 	char why[160]; /* why the request failed */
 };
@@ -20,6 +24,7 @@ struct load {
 	const struct workload *work;
 	const char *path, *model; /* path of the endpoint; name of the model, NULL: none */
 	int chat, may_stop;
+	int has_timings; /* 1: the server's answers have "timings", as those of llama.cpp; set by load_once */
 	int64_t clients; /* most parallel requests; 0: no limit */
 	int closed; /* 1: closed loop, a client sends a request when its previous one has ended */
 	struct load_done *done; /* [work->n] */

@@ -2,6 +2,7 @@
 #include "hash.h"
 #include "nvml.h"
 #include "serve.h"
+#include "still.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -13,6 +14,8 @@
 #include <time.h>
 
 enum { FEW_WORDS = 16, MORE_WORDS = 80, SETTLE_MS = 1500, ROOM = 4 };
+/* Fewest reads that show the rate of an answer whose pieces were read together. */
+enum { LEAST_READS = 6 };
 
 /* Measure the tokens per word of a prompt, and the tokens around it, with two prompts. */
 static int calibrate(struct serve *s, infer_error *err)
@@ -69,7 +72,8 @@ static int model_open(struct serve *s, infer_error *err)
 int serve_open(struct serve *s, const struct bench_opts *o, const char *url, infer_error *err)
 {
 	struct workload_ask w = { .prompt = o->prompts,
-		                  .output = o->output,
+		                  .output = o->output ? o->output : o->tokens,
+		                  .output_option = o->output ? "--output" : "-n",
 		                  .trace = o->trace,
 		                  .rate = o->rate,
 		                  .requests = o->requests ? o->requests : 100,
@@ -115,11 +119,34 @@ static void add_to_series(struct serve *s, enum serve_series to, double v)
 	s->series[to][s->n[to]++] = v;
 }
 
+/* Add the rate of the tokens after the first read. */
+static void add_decode(struct serve *s, const struct load_done *d)
+{
+	double tokens = (double)(d->completion_tokens - 1),
+	       seconds = (double)(d->last_ns - d->first_ns) * 1e-9;
+
+	if (d->completion_tokens < 2)
+		return;
+	if (d->reads < d->chunks && d->reads < LEAST_READS) {
+		if (!(d->decode_ms > 0)) {
+			s->without_rate++;
+			return;
+		}
+		s->by_timings++;
+		seconds = d->decode_ms * 1e-3;
+	} else if (d->first_chunks > 1) {
+		tokens = (double)d->completion_tokens / d->chunks * (d->chunks - d->first_chunks);
+	}
+	if (!(seconds > 0) || !(tokens > 0))
+		return;
+	add_to_series(s, S_TPOT, seconds * 1e3 / tokens);
+	add_to_series(s, S_DECODE, tokens / seconds);
+}
+
 static void add_result(struct serve *s, int64_t i)
 {
 	const struct load_done *d = &s->load.done[i];
-	double reading = (double)(d->first_ns - d->sent_ns) * 1e-9,
-	       writing = (double)(d->last_ns - d->first_ns) * 1e-9;
+	double reading = (double)(d->first_ns - d->sent_ns) * 1e-9;
 
 	if (d->failed) {
 		if (!s->failed++)
@@ -141,10 +168,7 @@ static void add_result(struct serve *s, int64_t i)
 	if (d->prompt_tokens > d->cached_tokens && reading > 0)
 		add_to_series(s, S_PREFILL,
 		              (double)(d->prompt_tokens - d->cached_tokens) / reading);
-	if (d->completion_tokens > 1 && writing > 0) {
-		add_to_series(s, S_TPOT, writing * 1e3 / (double)(d->completion_tokens - 1));
-		add_to_series(s, S_DECODE, (double)(d->completion_tokens - 1) / writing);
-	}
+	add_decode(s, d);
 }
 
 static int results(struct serve *s, infer_error *err)
@@ -165,6 +189,7 @@ static int results(struct serve *s, infer_error *err)
 	s->n[S_ITL] = gaps;
 	s->completed = s->failed = s->prompt_tokens = s->completion_tokens = 0;
 	s->cached_tokens = s->chunks = s->short_answers = 0;
+	s->by_timings = s->without_rate = 0;
 	s->has_usage = 1;
 	for (int64_t i = 0; i < s->work.n; i++) {
 		const struct load_done *d = &s->load.done[i];
@@ -215,6 +240,7 @@ int serve_run(struct serve *s, infer_error *err)
 	nvml_read(&before);
 	energy = scrape_energy_j();
 	TRY(load_run(&s->load, 0, s->work.n, err));
+	s->created_ms = still_unix_ms();
 	s->energy_j = scrape_energy_j() - energy;
 	if (energy < 0 || s->energy_j < 0)
 		s->energy_j = -1;
@@ -298,6 +324,10 @@ static int measure_server(const struct bench_opts *o, const struct forecast *pla
 		rc = append_send(&out, &err);
 	if (!rc && !out.out)
 		rc = serve_show(&s, &err);
+	if (!rc && s.without_rate)
+		say_warning("%lld answers were read in too few pieces to show their rate; tpot_ms "
+		            "and decode_tok_s are of the others",
+		            (long long)s.without_rate);
 	if (!rc && !s.agree)
 		say_warning("the server counted %.0f prompt tokens and %.0f generated ones, its "
 		            "answers %lld and %lld: is it used by others?",

@@ -28,9 +28,12 @@ struct serve {
 	size_t n[S_COUNT];
 	int64_t completed, failed, prompt_tokens, completion_tokens, cached_tokens, chunks;
 	int64_t short_answers; /* answers with fewer tokens than requested */
+	/* Answers read in too few pieces to show their rate: it is the server's own, or not counted. */
+	int64_t by_timings, without_rate;
 	int has_usage;
 	int agree; /* 1: the server's counters agree with the answers; 0: they differ; -1: no counters */
 	double wall_s;
+	int64_t created_ms; /* when the last request had ended, since 1970 */
 	double limit_s; /* least time for the computed tokens at the plan's limits; 0: unknown */
 };
 /* Connect to the server and measure its tokens per word. The caller calls serve_close, on failure too.

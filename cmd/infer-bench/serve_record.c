@@ -1,6 +1,5 @@
 /* infer-bench/serve_record.c - serve: a measurement as a record and as a table. */
 #include "serve.h"
-#include "still.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/jwrite.h"
@@ -30,7 +29,7 @@ static void put_workload(struct jwrite *w, const struct serve *s)
 		jw_str(w, "trace", o->trace);
 	} else {
 		jw_str(w, "prompt", o->prompts ? o->prompts : "512");
-		jw_str(w, "output", o->output ? o->output : "128");
+		jw_str(w, "output", o->output ? o->output : o->tokens ? o->tokens : "128");
 	}
 	jw_int(w, "shared_prefix", o->shared_prefix);
 	jw_int(w, "seed", o->seed);
@@ -58,6 +57,8 @@ static void put_counts(struct jwrite *w, const struct serve *s)
 	jw_int(w, "completion_tokens", s->completion_tokens);
 	jw_int(w, "cached_tokens", s->cached_tokens);
 	jw_int(w, "chunks", s->chunks);
+	jw_int(w, "by_timings", s->by_timings);
+	jw_int(w, "without_rate", s->without_rate);
 	jw_bool(w, "usage", s->has_usage);
 	if (s->agree >= 0) {
 		jw_num(w, "server_prompt_tokens", s->after.prompt_tokens - s->before.prompt_tokens);
@@ -121,7 +122,7 @@ int serve_write(infer_records *out, const struct serve *s, const struct opt_rest
 	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "serve");
-	jw_int(w, "created_ms", still_unix_ms());
+	jw_int(w, "created_ms", s->created_ms);
 	put_workload(w, s);
 	jw_str(w, "url", s->url);
 	jw_str(w, "served", s->load.model);

@@ -292,7 +292,7 @@ int workload_make(struct workload *w, const struct workload_ask *o, infer_error 
 	if (o->trace)
 		return trace_read(w, o->trace, o, err);
 	TRY(dist_take(&in, o->prompt ? o->prompt : "512", "-p", 0, err));
-	TRY(dist_take(&out, o->output ? o->output : "128", "--output", 1, err));
+	TRY(dist_take(&out, o->output ? o->output : "128", o->output_option, 1, err));
 	w->at = arena_alloc(&w->mem, (size_t)o->requests, sizeof *w->at);
 	if (!w->at)
 		return err_set(err, INFER_ENOMEM, "out of memory for %lld requests",

@@ -42,6 +42,7 @@ struct workload {
 };
 struct workload_ask {
 	const char *prompt, *output, *trace; /* values of options; NULL: not given */
+	const char *output_option;           /* the option that gave `output`, for messages */
 	double rate;                         /* requests per second; 0: closed loop */
 	int64_t requests, shared, seed;
 	int requests_given;

@@ -34,6 +34,57 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	[ "$(json counts.prompt_tokens <a)" != "$(json counts.prompt_tokens <c)" ]
 }
 
+@test "an answer that is read in one piece has the rate of the server's timings, or none" {
+	has_libcurl
+	command -v python3 >/dev/null || skip "no python3"
+	# all pieces are there at once; the server says 30 ms for the three tokens after the first
+	cat >server.py <<-'END'
+		import http.server, json, os, sys
+		class H(http.server.BaseHTTPRequestHandler):
+		    protocol_version = 'HTTP/1.1'
+		    def log_message(self, *a): pass
+		    def send(self, kind, body):
+		        self.send_response(200)
+		        self.send_header('Content-Type', kind)
+		        self.send_header('Content-Length', str(len(body)))
+		        self.end_headers()
+		        self.wfile.write(body)
+		    def do_GET(self): self.send('application/json', b'{"data":[{"id":"m"}]}')
+		    def do_POST(self):
+		        ask = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+		        more = {'timings': {'predicted_ms': 30}} if sys.argv[1] == 'timings' else {}
+		        usage = {'usage': {'prompt_tokens': len(ask['prompt'].split()), 'completion_tokens': 4}}
+		        if not ask['stream']:
+		            return self.send('application/json', json.dumps({'choices': [], **usage, **more}).encode())
+		        assert ('timings_per_token' in ask) == bool(more)
+		        parts = [{'choices': [{'text': 'a'}]}] * 4 + [{'choices': [], **usage, **more}]
+		        self.send('text/event-stream', b''.join(b'data: ' + json.dumps(p).encode() + b'\n\n' for p in parts) + b'data: [DONE]\n\n')
+		s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)
+		print(s.server_port, flush=True)
+		s.serve_forever()
+	END
+	for how in timings none; do
+		python3 server.py $how >port.$how 2>&1 &
+		echo $! >>pids
+		until [ -s port.$how ]; do :; done
+		infer-bench serve --url "http://127.0.0.1:$(cat port.$how)" --requests 3 --warmup 0 --output 4 --json >$how 2>$how.err
+	done
+	xargs kill <pids
+	same '3 0 3' "$(json counts.by_timings <timings) $(json counts.without_rate <timings) $(json metrics.decode_tok_s.n <timings)"
+	same '100 10' "$(json metrics.decode_tok_s.max <timings) $(json metrics.tpot_ms.min <timings)"
+	same '0 3' "$(json counts.by_timings <none) $(json counts.without_rate <none)"
+	! grep -q 'decode_tok_s\|itl_ms' none
+	grep -q '3 answers were read in too few pieces to show their rate' none.err
+}
+
+@test "-n is --output; both are refused" {
+	has_libcurl
+	infer-bench serve --url "unix:$SOCK" --requests 2 --warmup 0 -p 20 -n 3 --json >a
+	same '6 3' "$(json counts.completion_tokens <a) $(json workload.output <a)"
+	fails 2 '--max-tokens does not go with --output' infer-bench serve --url "unix:$SOCK" -n 3 --output 4
+	fails 2 "-n: 'x' must be a length" infer-bench serve --url "unix:$SOCK" -n x
+}
+
 @test "what accelerators used is asked of their library, where there is one" {
 	has_libcurl
 	command -v cc >/dev/null || skip "no compiler"
