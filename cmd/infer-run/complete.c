@@ -305,6 +305,37 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 	return code;
 }
 
+/* Constrain the answer to calls of the tools, or to a text that satisfies the constraint of the options.
+ * *calls: the constraint; NULL: none. */
+static int constrain_to_calls(infer_job *j, const struct run *r, const infer_tools *tools,
+                              infer_grammar **calls, infer_error *err)
+{
+	const struct infer_calls_options o = {
+		.tools = tools,
+		.tokenizer = infer_model_tokenizer(r->model),
+		.choice = j->calls < INFER_CALLS_AUTO ? INFER_CALLS_AUTO : j->calls,
+		.name = j->calls_name,
+		.prompt = j->reply.prompt,
+		.prompt_n = j->reply.prompt_n,
+		.budget = (uint64_t)r->o->constrain.budget,
+		.answer = j->calls <= INFER_CALLS_AUTO ? j->request.grammar : NULL,
+		.answer_source = j->constraint,
+	};
+
+	TRY(infer_reply_constrain(calls, j->chat, &o, err));
+	if (!*calls)
+		return INFER_OK;
+	j->request.grammar = *calls;
+	if (o.answer)
+		j->reply.flags |= INFER_REPLY_EITHER;
+	else
+		j->constraint = NULL;
+	if (o.answer || o.choice > INFER_CALLS_AUTO)
+		j->request.reason_close = infer_reply_reasoning(j->chat, o.prompt, o.prompt_n,
+		                                                &j->request.reason_open);
+	return INFER_OK;
+}
+
 /* Set how the answer to a conversation is parsed, and *calls, the constraint on its tool calls (NULL: none).
  * With -o tokens the answer is not parsed. */
 static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run *r,
@@ -312,36 +343,28 @@ static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run
 {
 	const infer_tokenizer *t = infer_model_tokenizer(r->model);
 	const infer_tools *tools = prompt->chat.c.tools;
-	const infer_chat *chat = chat_for(&prompt->chat, tools != NULL);
+	const infer_grammar *text = j->request.grammar;
+	struct infer_request *q = &j->request;
 
 	if (!prompt->is_chat)
 		return INFER_OK;
-	const size_t n = infer_reply_tail(t, j->request.prompt, j->request.n_prompt, tail);
+	const size_t n = infer_reply_tail(t, q->prompt, q->n_prompt, tail);
 
-	if (j->request.grammar)
-		j->request.free_until = infer_reply_until(chat, tail, n);
-	if (infer_reply_special(chat, t) && r->o->output != OUTPUT_TOKENS)
-		j->request.flags |= INFER_REQ_SPECIAL_TEXT;
-	j->calls = constrain_calls(&r->o->constrain, &j->calls_name);
-	if (j->request.free_until.len || (tools && j->calls > INFER_CALLS_AUTO))
-		j->request.reason_close =
-			infer_reply_reasoning(chat, tail, n, &j->request.reason_open);
-	if (tools && j->calls >= INFER_CALLS_AUTO) {
-		const struct infer_calls_options o = { .tools = tools,
-			                               .tokenizer = t,
-			                               .choice = j->calls,
-			                               .name = j->calls_name,
-			                               .prompt = tail,
-			                               .prompt_n = n,
-			                               .budget = (uint64_t)r->o->constrain.budget };
-
-		TRY(infer_reply_constrain(calls, chat, &o, err));
-		j->request.grammar = *calls;
-	}
-	if (r->o->output == OUTPUT_TOKENS)
-		return INFER_OK;
-	j->chat = chat;
+	j->chat = chat_for(&prompt->chat, tools != NULL);
 	j->reply = (struct infer_reply_options){ .tools = tools, .prompt = tail, .prompt_n = n };
+	if (infer_reply_special(j->chat, t) && r->o->output != OUTPUT_TOKENS)
+		q->flags |= INFER_REQ_SPECIAL_TEXT;
+	j->calls = constrain_calls(&r->o->constrain, &j->calls_name);
+	if (tools && (text || j->calls >= INFER_CALLS_AUTO))
+		TRY(constrain_to_calls(j, r, tools, calls, err));
+	if (text && text == q->grammar)
+		q->free_until = infer_reply_until(j->chat, tail, n);
+	if (q->free_until.len)
+		q->reason_close = infer_reply_reasoning(j->chat, tail, n, &q->reason_open);
+	if (r->o->output == OUTPUT_TOKENS) {
+		j->chat = NULL;
+		j->reply = (struct infer_reply_options){ .tools = NULL };
+	}
 	return INFER_OK;
 }
 

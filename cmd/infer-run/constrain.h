@@ -17,15 +17,15 @@ struct constrain_args {
 #define CONSTRAIN_ROWS(T, m) \
 	{ OPT_STR, 0, "json-schema", "FILE|JSON", "JSON that satisfies this schema", \
 	  offsetof(T, m.json_schema), .marks = OPT_SERVER, .values = "@file", \
-	  .without = CONSTRAINTS " tools" }, \
+	  .without = CONSTRAINTS }, \
 	{ OPT_FLAG, 0, "json-object", NULL, "a JSON object", offsetof(T, m.json_object), .value = 1, \
-	  .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
+	  .marks = OPT_SERVER, .without = CONSTRAINTS }, \
 	{ OPT_STR, 0, "grammar", "FILE", "a text that follows the rules in FILE (GBNF)", offsetof(T, m.grammar), \
-	  .marks = OPT_SERVER, .values = "@file", .without = CONSTRAINTS " tools" }, \
+	  .marks = OPT_SERVER, .values = "@file", .without = CONSTRAINTS }, \
 	{ OPT_STR, 0, "regex", "REGEX", "a text that matches REGEX as a whole", offsetof(T, m.regex), \
-	  .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
+	  .marks = OPT_SERVER, .without = CONSTRAINTS }, \
 	{ OPT_LIST, 0, "choice", "STR", "STR; given more than once: one of them", \
-	  offsetof(T, m.choice), .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
+	  offsetof(T, m.choice), .marks = OPT_SERVER, .without = CONSTRAINTS }, \
 	{ OPT_STR, 0, "tool-choice", "auto|none|required|NAME", \
 	  "whether the answer calls tools, and which; NAME: that one", offsetof(T, m.tool_choice), \
 	  .marks = OPT_SERVER, .values = "auto none required", .modes = OPT_ALL_MODES, \

@@ -3,6 +3,7 @@
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include "grammar/shared.h"
 
 #include <string.h>
 
@@ -225,9 +226,8 @@ static void put_small(struct jwrite *w, const char *key, struct infer_str json)
 static void put_source(struct jwrite *w, const char *key, const struct job_asked *a)
 {
 	const struct infer_grammar_source *s = a->j->constraint;
-	const infer_grammar *g = a->j->request.grammar;
 
-	if (!s || !g || strcmp(key, infer_grammar_kind(g)) != 0)
+	if (!s || !a->j->request.grammar || strcmp(key, grammar_kind(s->form)) != 0)
 		return;
 	if (s->form == INFER_GRAMMAR_OBJECT)
 		jw_bool(w, key, 1);

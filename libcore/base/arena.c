@@ -89,6 +89,27 @@ static void free_blocks(struct arena_block *b)
 	}
 }
 
+void arena_adopt(struct arena *to, struct arena *from)
+{
+	struct arena_block **end = &from->first;
+
+	if (!to->first) {
+		to->used = from->used;
+		to->size = from->size;
+	}
+	while (*end)
+		end = &(*end)->next;
+	/* the newest block of `to` stays the first */
+	if (to->first) {
+		*end = to->first->next;
+		to->first->next = from->first;
+	} else {
+		to->first = from->first;
+	}
+	to->bad |= from->bad;
+	arena_init(from, from->who);
+}
+
 void arena_reset(struct arena *a)
 {
 	if (a->first) {

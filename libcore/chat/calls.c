@@ -4,6 +4,7 @@
 #include "chat/chat.h"
 #include "chat/dialect.h"
 #include "grammar/parts.h"
+#include "grammar/shared.h"
 #include "automata/regex.h"
 
 #include <stdio.h>
@@ -15,6 +16,8 @@ struct calls {
 	const struct dialect *f;
 	const struct dialect_form *form;
 	const struct calls_ask *ask;
+	struct budget *left;
+	infer_error *err;
 	/* the current tool, and its name for errors */
 	const struct chat_tool *tool;
 	char what[120];
@@ -424,6 +427,43 @@ static uint32_t message_or_calls(struct calls *c, uint32_t calls)
 	                                   parts_tags(p, tag, 2, PART_NONE, PART_TAGS_ONCE)));
 }
 
+/* Return the text before calls if there is no content; the prompt may contain its beginning. */
+static uint32_t before_calls(struct calls *c)
+{
+	const char *before = c->form->before ? c->form->before : "", *also = c->chat->think->also;
+
+	if (also && !strncmp(before, also, strlen(also)) &&
+	    prompt_ends(c->ask, c->ask->prompt_n, also))
+		before += strlen(also);
+	return parts_string(c->p, before);
+}
+
+/* Return the texts of the answer's own constraint. */
+static uint32_t constrained_text(struct calls *c)
+{
+	struct grammar *g;
+	const int rc = grammar_compile(&g, c->ask->answer, c->left, c->err);
+
+	return rc ? parts_refuse(c->p, rc, "%s", c->err ? c->err->message : "")
+	          : parts_grammar(c->p, g);
+}
+
+/* Return calls, or a text of the answer's own constraint. */
+static uint32_t constrained_or_calls(struct calls *c, uint32_t calls)
+{
+	const struct dialect_messages *m = c->f->messages;
+	struct parts *p = c->p;
+	uint32_t text = constrained_text(c);
+
+	if (m && m->channels)
+		text = parts_sequence(p, 4, parts_string(p, "<|channel|>final"),
+		                      parts_regex(p, "[ a-z]{0,20}"),
+		                      parts_string(p, "<|message|>"), text);
+	else if (m || c->f->plain)
+		text = parts_sequence(p, 2, parts_string(p, m ? m->final : c->f->plain), text);
+	return parts_either(p, 2, parts_sequence(p, 2, before_calls(c), calls), text);
+}
+
 /* Return text, followed by calls once one is opened. */
 static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 {
@@ -451,7 +491,8 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 
 /* Return open reasoning: any text until it is closed, then `rest`.  If calls are optional and the
  * reader ends reasoning at a call, calls may also follow without the closing tag.  Required calls
- * may not: the engine closes long reasoning, and could write the tag into an argument. */
+ * and constrained texts may not: the engine closes long reasoning, and could write the tag into an
+ * argument. */
 static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
@@ -465,7 +506,7 @@ static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 	if (!(c->f->flags & DIALECT_ENDS))
 		return parts_sequence(p, 2, parts_until(p, close), rest);
 	opening_tag(c, text[0]);
-	if (c->ask->required)
+	if (c->ask->required || c->ask->answer)
 		tag[0] = (struct part_tag){ text[0], parts_either(p, 0), 0 };
 	else
 		tag[0] = (struct part_tag){ text[0], calls, 1 };
@@ -501,17 +542,6 @@ static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 		parts_sequence(p, 2, parts_string(p, t->open), reasoning_parts(c, rest, calls)));
 }
 
-/* Return the text before calls if there is no content; the prompt may contain its beginning. */
-static uint32_t before_calls(struct calls *c)
-{
-	const char *before = c->form->before ? c->form->before : "", *also = c->chat->think->also;
-
-	if (also && !strncmp(before, also, strlen(also)) &&
-	    prompt_ends(c->ask, c->ask->prompt_n, also))
-		before += strlen(also);
-	return parts_string(c->p, before);
-}
-
 static uint32_t answer_grammar(struct calls *c)
 {
 	const char *begun = c->f->begun ? c->f->begun : "";
@@ -523,6 +553,8 @@ static uint32_t answer_grammar(struct calls *c)
 		begun = "";
 	if (c->ask->required)
 		rest = parts_sequence(p, 2, before_calls(c), calls);
+	else if (c->ask->answer)
+		rest = constrained_or_calls(c, calls);
 	else if (c->f->plain)
 		rest = parts_either(p, 2, calls,
 		                    parts_sequence(p, 2, parts_string(p, c->f->plain),
@@ -535,7 +567,12 @@ static uint32_t answer_grammar(struct calls *c)
 int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,
                   struct budget *left, infer_error *err)
 {
-	struct calls c = { .chat = chat, .f = chat->calls, .form = chat->calls->form, .ask = ask };
+	struct calls c = { .chat = chat,
+		           .f = chat->calls,
+		           .form = chat->calls->form,
+		           .ask = ask,
+		           .left = left,
+		           .err = err };
 	int rc;
 
 	*out = NULL;

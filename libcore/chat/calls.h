@@ -2,15 +2,18 @@
 #ifndef CHAT_CALLS_H
 #define CHAT_CALLS_H
 #include "chat/tools.h"
+#include <infer/grammar.h>
 #include "grammar/grammar.h"
 
 /* maximum number of calls in one answer */
 enum { CALLS_MOST = 8 };
 struct calls_ask {
 	const struct infer_tools *tools;
-	int required;       /* 1: only calls; 0: text, which calls may follow */
-	int only;           /* index of the only tool that may be called; -1: any */
-	int single;         /* at most one call */
+	int required; /* 1: only calls; 0: text, which calls may follow */
+	int only;     /* index of the only tool that may be called; -1: any */
+	int single;   /* at most one call */
+	/* the answer is calls, or one of these texts; NULL: text is not constrained */
+	const struct infer_grammar_source *answer;
 	const char *prompt; /* the end of the prompt, with the text of control tokens */
 	size_t prompt_n;
 	/* the control tokens of the vocabulary that do not end an answer */

@@ -56,6 +56,10 @@ uint32_t parts_schema(struct parts *p, const struct json *schema, const struct s
 /* the same, objects only */
 uint32_t parts_object(struct parts *p, const struct json *schema, const struct schema_opts *opts);
 
+/* the texts of a compiled grammar, which p takes, on failure too.  Texts of control tokens are ordinary
+ * text in it */
+uint32_t parts_grammar(struct parts *p, struct grammar *g);
+
 /* -- free text ------------------------------------------------------------------------------ */
 
 /* text that contains none of these words */

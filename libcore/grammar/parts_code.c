@@ -6,7 +6,7 @@
 
 enum { MOST_CODE = 1 << 20, MOST_DEPTH = 1000 };
 
-static int emit_code(struct parts *p, enum op op, uint32_t a, uint32_t b)
+int piece_emit(struct parts *p, enum op op, uint32_t a, uint32_t b)
 {
 	if (p->n_code == MOST_CODE)
 		return err_set(p->w.err, INFER_EUNSUP, "the constraint is too large");
@@ -22,14 +22,14 @@ static int emit_char(struct parts *p, uint32_t cp, uint32_t n)
 	struct dfa_range *r;
 
 	if (n && cp < 128 && p->ascii[cp])
-		return emit_code(p, OP_CHAR, p->ascii[cp] - 1, 0);
+		return piece_emit(p, OP_CHAR, p->ascii[cp] - 1, 0);
 	TRY(work_alloc(&p->w, &r, 1, sizeof *r));
 	*r = (struct dfa_range){ cp, cp };
 	TRY(work_grow(&p->w, &p->set, &p->cap_sets, p->n_sets + 1, sizeof *p->set));
 	p->set[p->n_sets] = (struct charset){ n, r };
 	if (n && cp < 128)
 		p->ascii[cp] = p->n_sets + 1;
-	return emit_code(p, OP_CHAR, p->n_sets++, 0);
+	return piece_emit(p, OP_CHAR, p->n_sets++, 0);
 }
 
 static int emit_piece(struct parts *p, uint32_t part, uint32_t depth);
@@ -54,9 +54,9 @@ static int emit_either(struct parts *p, const uint32_t *kid, uint32_t n, uint32_
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		const uint32_t split = p->n_code;
 
-		TRY(emit_code(p, OP_SPLIT, split + 1, NOWHERE));
+		TRY(piece_emit(p, OP_SPLIT, split + 1, NOWHERE));
 		TRY(emit_piece(p, kid[i], depth));
-		TRY(emit_code(p, OP_JUMP, jumps, 0));
+		TRY(piece_emit(p, OP_JUMP, jumps, 0));
 		jumps = p->n_code - 1;
 		p->code[split].b = p->n_code;
 	}
@@ -78,15 +78,15 @@ static int emit_repeat(struct parts *p, uint32_t kid, uint32_t lo, uint32_t hi, 
 		TRY(emit_piece(p, kid, depth));
 	if (hi == DFA_FOREVER) {
 		at = p->n_code;
-		TRY(emit_code(p, OP_SPLIT, at + 1, NOWHERE));
+		TRY(piece_emit(p, OP_SPLIT, at + 1, NOWHERE));
 		TRY(emit_piece(p, kid, depth));
-		TRY(emit_code(p, OP_JUMP, at, 0));
+		TRY(piece_emit(p, OP_JUMP, at, 0));
 		p->code[at].b = p->n_code;
 		return INFER_OK;
 	}
 	for (uint32_t i = lo; i < hi; i++) {
 		at = p->n_code;
-		TRY(emit_code(p, OP_SPLIT, at + 1, splits));
+		TRY(piece_emit(p, OP_SPLIT, at + 1, splits));
 		splits = at;
 		TRY(emit_piece(p, kid, depth));
 	}
@@ -109,7 +109,7 @@ static int emit_call(struct parts *p, uint32_t part)
 		p->call[p->n_calls++] = part;
 		x->start = 0;
 	}
-	return emit_code(p, OP_CALL, part, 0);
+	return piece_emit(p, OP_CALL, part, 0);
 }
 
 static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
@@ -124,7 +124,7 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 	case PIECE_TEXT:
 		return emit_text(p, &x);
 	case PIECE_BYTE:
-		return emit_code(p, OP_BYTE, x.a, 0);
+		return piece_emit(p, OP_BYTE, x.a, 0);
 	case PIECE_SEQUENCE:
 		for (uint32_t i = 0; i < x.n; i++)
 			TRY(emit_piece(p, x.kid[i], depth));
@@ -134,29 +134,32 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 	case PIECE_REPEAT:
 		return emit_repeat(p, *x.kid, x.a, x.b, depth);
 	case PIECE_PLAIN:
-		return emit_code(p, OP_TEXT, x.a, x.b);
+		return piece_emit(p, OP_TEXT, x.a, x.b);
 	case PIECE_VALUE:
-		return emit_code(p, OP_VALUE, x.a, 0);
+		return piece_emit(p, OP_VALUE, x.a, 0);
 	case PIECE_CALL:
 		return emit_call(p, x.a);
+	case PIECE_CODE:
+		break;
 	}
 	return INFER_OK;
 }
 
 int parts_code(struct parts *p, uint32_t root)
 {
+	const uint32_t first = p->n_code; /* the code before is that of parts_grammar */
 	struct grammar *g = p->g;
 
 	TRY(emit_piece(p, root, 0));
-	TRY(emit_code(p, OP_END, 0, 0));
+	TRY(piece_emit(p, OP_END, 0, 0));
 	for (uint32_t i = 0; i < p->n_calls; i++) {
 		const uint32_t part = p->call[i];
 
 		p->piece[part].start = p->n_code;
 		TRY(emit_piece(p, part, 0));
-		TRY(emit_code(p, OP_END, 0, 0));
+		TRY(piece_emit(p, OP_END, 0, 0));
 	}
-	for (uint32_t pc = 0; pc < p->n_code; pc++)
+	for (uint32_t pc = first; pc < p->n_code; pc++)
 		if (p->code[pc].op == OP_CALL)
 			p->code[pc].a = p->piece[p->code[pc].a].start;
 	TRY(ir_prune(&p->w, g));
@@ -165,7 +168,7 @@ int parts_code(struct parts *p, uint32_t root)
 	g->code = p->code;
 	g->set = p->set;
 	g->n_code = p->n_code;
-	g->root = 0;
+	g->root = first;
 	TRY(ir_find_ends(&p->w, g, g->code_live, 0));
 	TRY(ir_find_ends(&p->w, g, g->code_ends, 1));
 	return ir_sweep(g, &p->w, p->n_plain);

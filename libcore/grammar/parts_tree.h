@@ -14,7 +14,8 @@ enum piece_kind {
 	PIECE_REPEAT, /* the kid a ... b times */
 	PIECE_PLAIN,  /* texts of automaton plain[a]; b: as in OP_TEXT */
 	PIECE_VALUE,  /* a JSON value of goal a */
-	PIECE_CALL    /* part a, which is compiled once and may contain this one */
+	PIECE_CALL,   /* part a, which is compiled once and may contain this one */
+	PIECE_CODE    /* the code of parts_grammar, from `start`; it is only called */
 };
 
 struct piece {
@@ -56,6 +57,8 @@ uint32_t piece_fail(struct parts *p, int rc); /* set p->rc; returns PART_NONE */
 uint32_t piece_plain(struct parts *p, int rc, struct dfa *d, int escapes);
 /* Add a piece of an automaton that g owns. */
 uint32_t piece_borrowed(struct parts *p, const struct dfa *d, int escapes);
+/* parts_code.c: append one instruction. */
+int piece_emit(struct parts *p, enum op op, uint32_t a, uint32_t b);
 /* parts_spell.c: add the JSON values of the goal whose types are among these bits (1 << alt_type). */
 uint32_t piece_of_types(struct parts *p, uint32_t goal, uint32_t types);
 /* parts_free.c: set *out to the texts that contain `what`. */

@@ -101,7 +101,7 @@ int grammar_share(infer_grammar **out, struct grammar *g, const char *kind, stru
 
 struct compile {
 	const struct infer_grammar_source *s;
-	struct budget left;
+	struct budget *left;
 	struct arena mem;
 	struct buf ignored, annotations;
 	infer_error *err;
@@ -127,7 +127,7 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		TRY(jread(&schema, &c->mem, object, sizeof object - 1, "json_object", c->err));
 	else
 		TRY(jread(&schema, &c->mem, s->text.at, s->text.len, "json_schema", c->err));
-	TRY(schema_compile(g, schema, &opts, &c->left, c->err));
+	TRY(schema_compile(g, schema, &opts, c->left, c->err));
 	return ir_is_none(*g) ? schema_none(schema, c->err) : INFER_OK;
 }
 
@@ -149,7 +149,7 @@ static int compile_choice(struct compile *c, struct grammar **g)
 			               n);
 		words[n++] = (struct dfa_word){ json_str(v), v->n };
 	}
-	return grammar_choice(g, words, n, &c->left, c->err);
+	return grammar_choice(g, words, n, c->left, c->err);
 }
 
 static int compile_source(struct compile *c, struct grammar **g)
@@ -161,9 +161,9 @@ static int compile_source(struct compile *c, struct grammar **g)
 	case INFER_GRAMMAR_OBJECT:
 		return compile_schema(c, g);
 	case INFER_GRAMMAR_RULES:
-		return gbnf_compile(g, t.at, t.len, &c->left, c->err);
+		return gbnf_compile(g, t.at, t.len, c->left, c->err);
 	case INFER_GRAMMAR_REGEX:
-		return grammar_regex(g, t.at, t.len, &c->left, c->err);
+		return grammar_regex(g, t.at, t.len, c->left, c->err);
 	case INFER_GRAMMAR_CHOICE:
 		return compile_choice(c, g);
 	default:
@@ -171,24 +171,56 @@ static int compile_source(struct compile *c, struct grammar **g)
 	}
 }
 
-int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source *s,
-                          enum infer_grammar_cause *cause, infer_error *err)
+static void begin_compile(struct compile *c, const struct infer_grammar_source *s,
+                          struct budget *left, infer_error *err)
 {
-	struct compile c = { .s = s, .left = budget_of(s->budget), .err = err };
-	struct grammar *g = NULL;
+	*c = (struct compile){ .s = s, .left = left, .err = err };
+	arena_init(&c->mem, MEM_GRAMMAR);
+	buf_init(&c->ignored, MEM_GRAMMAR);
+	buf_init(&c->annotations, MEM_GRAMMAR);
+}
+
+static void end_compile(struct compile *c)
+{
+	buf_fini(&c->ignored);
+	buf_fini(&c->annotations);
+	arena_fini(&c->mem);
+}
+
+int grammar_compile(struct grammar **out, const struct infer_grammar_source *s, struct budget *left,
+                    infer_error *err)
+{
+	struct compile c;
 	int rc;
 
 	*out = NULL;
-	arena_init(&c.mem, MEM_GRAMMAR);
-	buf_init(&c.ignored, MEM_GRAMMAR);
-	buf_init(&c.annotations, MEM_GRAMMAR);
+	begin_compile(&c, s, left, err);
+	rc = compile_source(&c, out);
+	end_compile(&c);
+	if (!rc)
+		return rc;
+	ir_drop(*out, left);
+	*out = NULL;
+	return rc;
+}
+
+int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source *s,
+                          enum infer_grammar_cause *cause, infer_error *err)
+{
+	struct budget left = budget_of(s->budget);
+	struct grammar *g = NULL;
+	struct compile c;
+	int rc;
+
+	*out = NULL;
+	begin_compile(&c, s, &left, err);
 	rc = compile_source(&c, &g);
 	if (!rc)
 		rc = make_handle(out, g, grammar_kind(s->form), s, err);
 	if (rc)
 		ir_free(g);
 	if (!rc) {
-		(*out)->steps = budget_of(s->budget).steps - c.left.steps;
+		(*out)->steps = budget_of(s->budget).steps - left.steps;
 		(*out)->ignored = c.ignored;
 		(*out)->annotations = c.annotations;
 		buf_init(&c.ignored, MEM_GRAMMAR);
@@ -199,11 +231,9 @@ int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source
 		*out = NULL;
 		rc = fail_nomem(err);
 	}
-	buf_fini(&c.ignored);
-	buf_fini(&c.annotations);
-	arena_fini(&c.mem);
+	end_compile(&c);
 	if (cause)
-		*cause = cause_of(rc, s->form, &c.left);
+		*cause = cause_of(rc, s->form, &left);
 	if (rc == INFER_OK || rc == INFER_ENOMEM)
 		return rc;
 	if (err)

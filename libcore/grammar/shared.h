@@ -23,6 +23,11 @@ struct infer_grammar {
  * INFER_EEMPTY  no text satisfies it; INFER_ENOMEM */
 int grammar_share(infer_grammar **out, struct grammar *g, const char *kind, struct infer_str text,
                   uint64_t budget, infer_error *err);
+/* Compile a constraint without a handle.  The caller frees *out with ir_free or ir_drop.
+ * INFER_EINVAL  the source is ill-formed; INFER_EUNSUP  it cannot be enforced, or the budget;
+ * INFER_EEMPTY  no text satisfies it; INFER_ENOMEM */
+int grammar_compile(struct grammar **out, const struct infer_grammar_source *s, struct budget *left,
+                    infer_error *err);
 /* Return the kind of a form, as infer_grammar_kind; "" if there is no such form. */
 const char *grammar_kind(int form);
 /* Set hex to the hash of a constraint, as infer_grammar_sha256. */

@@ -177,7 +177,7 @@ int job_apply_effort(struct job *j, const struct infer_chat_caps *caps, infer_er
 /* ---- after all fields are read ---- */
 
 /* constrain.c: compile the constraint into j->grammar.  *param: the field at fault.
- * INFER_EINVAL  tool_choice without tools; INFER_EUNSUP  a constraint and tools;
+ * INFER_EINVAL  tool_choice without tools;
  * INFER_EEMPTY INFER_ENOMEM as infer_grammars_get, infer_reply_constrain */
 int job_constrain_end(struct job *j, const char **param, infer_error *err);
 /* sampling.c: fill defaults of sampling options.  INFER_EINVAL INFER_ENOMEM */

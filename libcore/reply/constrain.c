@@ -51,6 +51,8 @@ static int put_calls_source(struct buf *b, const infer_chat *chat,
 	if (o->single)
 		jw_bool(&w, "single", 1);
 	jw_value(&w, "tools", o->tools->list);
+	if (o->answer)
+		jw_str(&w, "answer", infer_grammar_sha256(o->answer));
 	jw_end(&w);
 	return b->bad ? err_nomem(err) : INFER_OK;
 }
@@ -65,6 +67,7 @@ static int compile_calls(struct grammar **g, const infer_chat *chat,
 		.required = o->choice != INFER_CALLS_AUTO,
 		.only = -1,
 		.single = o->single || o->choice == INFER_CALLS_NAMED,
+		.answer = o->answer ? o->answer_source : NULL,
 		.prompt = o->prompt,
 		.prompt_n = o->prompt_n,
 	};
@@ -86,6 +89,16 @@ static int compile_calls(struct grammar **g, const infer_chat *chat,
 			err->code = rc;
 	}
 	return rc;
+}
+
+/* Copy the lists of what has no effect in `answer`. */
+static int copy_lists(infer_grammar *g, const infer_grammar *answer, infer_error *err)
+{
+	if (answer && answer->ignored.len)
+		buf_put(&g->ignored, answer->ignored.at, answer->ignored.len);
+	if (answer && answer->annotations.len)
+		buf_put(&g->annotations, answer->annotations.at, answer->annotations.len);
+	return g->ignored.bad || g->annotations.bad ? err_nomem(err) : INFER_OK;
 }
 
 int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
@@ -112,7 +125,14 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 		rc = grammar_share(out, g, "tools", (struct infer_str){ text.at, text.len },
 		                   o->budget, err);
 	buf_fini(&text);
-	if (rc)
+	if (rc) {
 		ir_free(g);
+		return rc;
+	}
+	rc = copy_lists(*out, o->answer, err);
+	if (rc) {
+		infer_grammar_free(*out);
+		*out = NULL;
+	}
 	return rc;
 }

@@ -395,6 +395,8 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 
 	if (r->part != PART_CONTENT)
 		return mark_in_reasoning(r, p, m);
+	if (r->flags & INFER_REPLY_EITHER && !r->fresh && !r->after && !r->list)
+		return P_NO;
 	if (f->messages)
 		return mark_in_messages(r, p, m);
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)

@@ -157,7 +157,7 @@ E
 	printf '%s\n' "tools {$TALK,\"tools\":[$(f a),$(f a)]}" "tools {$TALK,\"tools\":[$(f 'a b')]}" "tools {$TALK,\"tools\":[{\"type\":\"odd\",\"function\":{\"name\":\"a\"}}]}" \
 		"tools {$TALK,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a\",\"parameters\":5}}]}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"other\"}}}" \
 		"tool_choice {$TALK,\"tool_choice\":\"required\"}" "tool_choice {$TALK,$tools,\"tool_choice\":\"odd\"}" "tool_choice {$TALK,$tools,\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"auto\",\"tools\":[{\"name\":\"other\"}]}}}" \
-		"response_format {$TALK,$tools,\"response_format\":{\"type\":\"json_object\"}}" "parallel_tool_calls {$TALK,$tools,\"parallel_tool_calls\":1}" | refused /v1/chat/completions
+		"parallel_tool_calls {$TALK,$tools,\"parallel_tool_calls\":1}" | refused /v1/chat/completions
 }
 
 @test "/completion: what infer-run says; events of a stream; lists, stops, chosen fields; each field of a wrong type" {

@@ -19,3 +19,72 @@ E
 	messages() { own ask POST /v1/messages "{$TALK,\"max_tokens\":1$1}" | json usage.input_tokens; }
 	[ "$(messages ',"chat_template_kwargs":{"enable_thinking":true}')" -lt "$(messages '')" ]
 }
+
+@test "a format together with tools: the answer is a call, or fits the format, in every interface; what tool_choice makes of it" {
+	printf '%s' '{# <tool_call> #}{% if tools %}{{ tools }}{% endif %}' '{% for m in messages %}{{ m.content }}{% endfor %}' >template
+	serve -m "$M" --template template
+	p='{"type":"object","properties":{"at":{"enum":["a","b"]},"n":{"type":"integer","minimum":1,"maximum":9}},"required":["at","n"]}'
+	s='{"type":"object","properties":{"x":{"enum":["p","q"]},"y":{"enum":[1,2]}},"required":["x","y"],"additionalProperties":false}'
+	# KIND [FIELDS]: the body of an interface
+	body() {
+		case $1 in
+		chat) echo "\"messages\":[{\"role\":\"user\",\"content\":\"the\"}],\"max_tokens\":400,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"look\",\"parameters\":$p}}],\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"s\",\"schema\":$s}}" ;;
+		responses) echo "\"input\":\"the\",\"max_output_tokens\":400,\"tools\":[{\"type\":\"function\",\"name\":\"look\",\"parameters\":$p}],\"text\":{\"format\":{\"type\":\"json_schema\",\"name\":\"s\",\"schema\":$s}}" ;;
+		messages) echo "\"messages\":[{\"role\":\"user\",\"content\":\"the\"}],\"max_tokens\":400,\"tools\":[{\"name\":\"look\",\"input_schema\":$p}],\"output_config\":{\"format\":{\"type\":\"json_schema\",\"schema\":$s}}" ;;
+		esac
+	}
+	# KIND: "call", or "text", of each answer that is as it must be
+	kinds() {
+		perl -MJSON::PP -ne '
+			my $r = decode_json($_); my (@calls, $text);
+			if ("'"$1"'" eq "chat") {
+				my $m = $r->{choices}[0]{message}; $text = $m->{content};
+				@calls = map { $_->{function}{arguments} } @{$m->{tool_calls} || []};
+			} elsif ("'"$1"'" eq "responses") {
+				for (@{$r->{output}}) {
+					push @calls, $_->{arguments} if $_->{type} eq "function_call";
+					$text = $_->{content}[0]{text} if $_->{type} eq "message";
+				}
+			} else {
+				for (@{$r->{content}}) {
+					push @calls, encode_json($_->{input}) if $_->{type} eq "tool_use";
+					$text = $_->{text} if $_->{type} eq "text";
+				}
+			}
+			die $_ if @calls && defined $text && $text ne "";
+			for my $c (@calls ? @calls : $text) {
+				my $v = decode_json($c);
+				die $_ unless keys %$v == 2 && (@calls ? $v->{at} =~ /^[ab]$/ && $v->{n} =~ /^[1-9]$/ : $v->{x} =~ /^[pq]$/ && $v->{y} =~ /^[12]$/);
+			}
+			print @calls ? "call\n" : "text\n";'
+	}
+	for kind in chat responses messages; do
+		path=/v1/$kind
+		[ $kind != chat ] || path=/v1/chat/completions
+		for seed in 1 2 3 4 5 6 7 8; do
+			own ask POST $path "{$(body $kind),\"seed\":$seed}"
+		done | kinds $kind >said
+		same 'call text' "$(sort -u said | xargs)"
+		any='"tool_choice":"required"' none='"tool_choice":"none"'
+		[ $kind != messages ] || any='"tool_choice":{"type":"any"}' none='"tool_choice":{"type":"none"}'
+		same 'call text' "$(for c in "$any" "$none"; do own ask POST $path "{$(body $kind),$c,\"seed\":3}"; done | kinds $kind | xargs)"
+	done
+	# a stream has the same
+	own stream /v1/chat/completions "{$(body chat),\"seed\":3,\"stream\":true}" >events
+	[ "$(grep -c '"finish_reason":"\(tool_calls\|stop\)"' events)" = 1 ]
+	end_server
+	# batch lines, and what is recorded of them; options of a single prompt
+	printf '[{"name":"look","parameters":%s}]' "$p" >tools
+	for seed in 1 2 3 4 5 6 7 8; do
+		printf '{"id":"%s","messages":[{"role":"user","content":"the"}],"max_tokens":400,"seed":%s,"tools":%s,"json_schema":%s}\n' $seed $seed "$(cat tools)" "$s"
+	done >lines
+	infer-run -q -m "$M" --template template --batch lines --ordered --with-request >out
+	same 'text tool_calls' "$(perl -MJSON::PP -ne 'my $r = decode_json($_); print $r->{tool_calls} ? "tool_calls\n" : "text\n"' out | sort -u | xargs)"
+	same "$(grep -c '"json_schema":{' out)" 8
+	infer-run -q -m "$M" --template template --replay out
+	said() { perl -MJSON::PP -ne 'my $r = decode_json($_); print $r->{tool_calls} ? $r->{tool_calls}[0]{function}{arguments} : $r->{text}'; }
+	for seed in 1 2 3; do
+		infer-run -q -m "$M" --template template --no-stdin -n 400 --seed $seed --tools tools --json-schema "$s" -o jsonl the >one
+		same "$(sed -n ${seed}p out | said)" "$(said <one)"
+	done
+}

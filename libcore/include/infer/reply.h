@@ -29,6 +29,9 @@ enum {
 	INFER_REPLY_INLINE = 1 << 0,
 	/* a JSON value was requested: remove a ```json fence around it */
 	INFER_REPLY_JSON = 1 << 1,
+	/* after reasoning, the answer is calls or text, never both (infer_calls_options.answer):
+	 * text that has begun contains no tags */
+	INFER_REPLY_EITHER = 1 << 2,
 };
 struct infer_reply_options {
 	/* must outlive the reply; NULL: nothing is read as a call */
@@ -110,10 +113,14 @@ struct infer_calls_options {
 	size_t prompt_n;
 	uint64_t budget; /* as in infer_grammar_source */
 	int single;      /* at most one call */
+	/* AUTO: a constraint for the answer if it has no call, and its source; NULL: none */
+	const infer_grammar *answer;
+	const struct infer_grammar_source *answer_source;
 };
 /* Compile the constraint for an answer with calls.  The arguments of each call satisfy the schema
  * of its tool, with only the properties of the schema, in their order.  Reasoning is not
- * constrained.
+ * constrained.  With `answer`, the rest of the answer is calls, or a text that satisfies it: parse it
+ * with INFER_REPLY_EITHER.
  * *out: infer_grammar_free; NULL with INFER_OK if the format is unknown (infer_reply_reads) and
  * choice is INFER_CALLS_AUTO: the answer is then text.
  * INFER_EINVAL  there is no tool of that name

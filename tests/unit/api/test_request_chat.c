@@ -161,31 +161,31 @@ static void test_too_long(void **state)
 	infer_job_free(j);
 }
 
+static const char some_tools[] = TOOL,
+		  line_developer[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{"
+				     "\"role\":\"user\",\"content\":\"U\"}]}",
+		  some_args[] = "{\"more\":\"M\"}";
+static const char *const option_wants[] = {
+	"#look[system S][user the of]True>", "#look[developer D][user U]True>",
+	"[system S][user the of]FalseM>",    "[system S][user the of]FalseM>",
+	"[system S][user the of]Truex>",     "[system S][user the of]FalseM>",
+	"[system S][user the of]NoneM>"
+};
+static const char *const option_lines[] = {
+	"{" USER "}",
+	line_developer,
+	"{" USER ",\"tools\":[],\"think\":false}",
+	"{" USER ",\"tools\":[],\"template_args\":{\"enable_thinking\":false}}",
+	/* the request's values win, the other defaults stay */
+	"{" USER ",\"tools\":[],\"template_args\":{\"more\":\"x\"}}",
+	CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"thinking\":false}"),
+	CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"enable_thinking\":null}"),
+};
+
 /* Options apply where a request says nothing; what a template does not support is refused under the
  * name of its field. */
 static int case_conversation_options(void)
 {
-	static const char tools[] = TOOL,
-			  line[] = "{\"messages\":[{\"role\":\"developer\",\"content\":\"D\"},{"
-				   "\"role\":\"user\",\"content\":\"U\"}]}",
-			  args[] = "{\"more\":\"M\"}";
-	static const char *const want[] = { "#look[system S][user the of]True>",
-		                            "#look[developer D][user U]True>",
-		                            "[system S][user the of]FalseM>",
-		                            "[system S][user the of]FalseM>",
-		                            "[system S][user the of]Truex>",
-		                            "[system S][user the of]FalseM>",
-		                            "[system S][user the of]NoneM>" };
-	static const char *const lines[] = {
-		"{" USER "}",
-		line,
-		"{" USER ",\"tools\":[],\"think\":false}",
-		"{" USER ",\"tools\":[],\"template_args\":{\"enable_thinking\":false}}",
-		/* the request's values win, the other defaults stay */
-		"{" USER ",\"tools\":[],\"template_args\":{\"more\":\"x\"}}",
-		CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"thinking\":false}"),
-		CHAT_LINE(USER ",\"tools\":[],\"chat_template_kwargs\":{\"enable_thinking\":null}"),
-	};
 	infer_tools *read = NULL;
 	infer_job *j = NULL;
 	infer_error err;
@@ -196,16 +196,16 @@ static int case_conversation_options(void)
 	set_templates(0, 0);
 	opts.conversation.system = "S";
 	opts.conversation.system_n = 1;
-	nth_ok(infer_tools_read(&read, tools, sizeof tools - 1, &err));
+	nth_ok(infer_tools_read(&read, some_tools, sizeof some_tools - 1, &err));
 	opts.conversation.tools = read;
 	opts.conversation.think = INFER_THINK_ON;
-	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-		opts.conversation.args = i < 2 ? NULL : args;
-		opts.conversation.args_n = i < 2 ? 0 : sizeof args - 1;
-		nth_ok(read_line(&j, lines[i], &err));
+	for (size_t i = 0; i < sizeof option_lines / sizeof *option_lines; i++) {
+		opts.conversation.args = i < 2 ? NULL : some_args;
+		opts.conversation.args_n = i < 2 ? 0 : sizeof some_args - 1;
+		nth_ok(read_line(&j, option_lines[i], &err));
 		assert_string_equal(j->fault.error.message, "");
-		nth_ok(infer_encode(infer_model_tokenizer(model), want[i], strlen(want[i]), 0, &ids,
-		                    &n, &err));
+		nth_ok(infer_encode(infer_model_tokenizer(model), option_wants[i],
+		                    strlen(option_wants[i]), 0, &ids, &n, &err));
 		assert_int_equal(j->request.n_prompt, n);
 		assert_memory_equal(j->request.prompt, ids, n * sizeof *ids);
 		infer_ids_free(ids);

@@ -85,9 +85,38 @@ static void test_reuse(void **state)
 	arena_fini(&a);
 }
 
+/* Memory of another arena stays valid, and is freed with the one that adopts it. */
+static int case_adopt(void)
+{
+	struct arena a, b;
+	char *x, *y, *z;
+	int rc = INFER_OK;
+
+	for (int begun = 0; begun < 2; begun++) {
+		arena_init(&a, MEM_TEXT);
+		arena_init(&b, MEM_TEXT);
+		nth_need((x = begun ? arena_strndup(&a, "first", 5) : ""));
+		nth_need(arena_alloc(&b, 1, 1 << 16));
+		nth_need((y = arena_strndup(&b, "other", 5)));
+		arena_adopt(&a, &b);
+		arena_fini(&b);
+		nth_need((z = arena_strndup(&a, "third", 5)));
+		assert_string_equal(x, begun ? "first" : "");
+		assert_string_equal(y, "other");
+		assert_string_equal(z, "third");
+		arena_adopt(&a, &b); /* of nothing */
+		arena_fini(&a);
+	}
+	return rc;
+out:
+	arena_fini(&a);
+	arena_fini(&b);
+	return rc;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_fill), nth_case(case_sticky),
-		                            cmocka_unit_test(test_reuse) };
+		                            nth_case(case_adopt), cmocka_unit_test(test_reuse) };
 	return nth_group(tests);
 }

@@ -5,6 +5,7 @@
 #include "../values.h"
 #include "../follow.h"
 #include "grammar/parts.h"
+#include "grammar/shared.h"
 
 #define TOKEN "\xff"
 
@@ -296,6 +297,62 @@ static void test_refused(void **state)
 	assert_int_equal(parts_build(&g, p, parts_until(p, "abc")), INFER_EUNSUP);
 }
 
+/* Compiled grammars are parts: goals, code and automata get other numbers. */
+static int case_merged(void)
+{
+	static const char *const texts[] = { "[1,2]{\"m\":1,\"z\":2}",
+		                             "[1,2]aaaab",
+		                             "[3]xyx",
+		                             "{\"z\":2}",
+		                             "[1]x",
+		                             "[1]b",
+		                             "[5]{}" };
+	static const char list[] = "{\"type\":\"array\",\"items\":{\"type\":\"integer\"},"
+				   "\"minItems\":1}",
+			  rules[] = "root ::= \"a\" root | b\nb ::= [bc]";
+	const struct infer_grammar_source sources[] = {
+		{ .form = INFER_GRAMMAR_SCHEMA, .text = { schema, sizeof schema - 1 } },
+		{ .form = INFER_GRAMMAR_RULES, .text = { rules, sizeof rules - 1 } },
+		{ .form = INFER_GRAMMAR_REGEX, .text = { "xy+x", 4 } },
+	};
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
+	struct grammar *g = NULL, *one;
+	uint32_t part[3], first;
+	struct parts *p = NULL;
+	struct arena a;
+	size_t taken;
+	int rc;
+
+	arena_init(&a, MEM_GRAMMAR);
+	const struct json *v = value(&a, list);
+
+	nth_need(v != NULL);
+	nth_ok(parts_new(&p, controls, 3, &left, NULL));
+	first = parts_schema(p, v, NULL);
+	for (int i = 0; i < 3; i++) {
+		nth_ok(grammar_compile(&one, sources + i, &left, NULL));
+		part[i] = parts_grammar(p, one);
+	}
+	rc = parts_build(&g, p,
+	                 parts_sequence(p, 2, first,
+	                                parts_either(p, 4, part[0], part[1], part[2],
+	                                             parts_shared(p, part[1]))));
+	p = NULL;
+	nth_ok(rc);
+	for (int i = 0; i < 7; i++) {
+		int whole = follow(g, MATCH_TIDY, texts[i], strlen(texts[i]), &taken, NULL);
+
+		nth_need(whole >= 0);
+		assert_int_equal(whole, i < 3 || i == 5);
+	}
+out:
+	parts_free(p);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
+	arena_fini(&a);
+	return rc;
+}
+
 static int case_memory(void)
 {
 	static const char text[] = "x" TOKEN "<call>{\"m\":1,\"z\":2}(z=1, m=2)";
@@ -332,7 +389,7 @@ int main(void)
 		cmocka_unit_test(test_order),    cmocka_unit_test(test_free_text),
 		cmocka_unit_test(test_tags),     cmocka_unit_test(test_python),
 		cmocka_unit_test(test_raw),      cmocka_unit_test(test_refused),
-		nth_case(case_memory),
+		nth_case(case_memory),           nth_case(case_merged),
 	};
 
 	return nth_group(tests);

@@ -9,6 +9,7 @@
 #include "chat/calls.h"
 #include "chat/chat.h"
 #include "chat/dialect.h"
+#include "grammar/shared.h"
 #include "marked.h"
 
 static const char tools_json[] =
@@ -36,6 +37,13 @@ static const char tools_json[] =
 	"'properties':{'y':{'maxLength':3,'not':{'type':['object','array']}}},"
 	"'required':['y']}},'required':['x']}}]";
 enum { N_TOOLS = 5 };
+/* its texts may contain what looks like the tags of calls */
+#define ANSWER_SCHEMA \
+	"{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":" \
+	"\"^(<tool_call>|<function=get>|[a-z<>=]){1,4}$\"},\"a\":{\"type\":\"array\",\"items\":{" \
+	"\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\",\"minimum\":1," \
+	"\"maximum\":99}},\"required\":[\"n\"],\"additionalProperties\":false},\"maxItems\":2}}," \
+	"\"required\":[\"s\",\"a\"],\"additionalProperties\":false}"
 
 /* what the vocabularies of such models have as tokens; a text can be read with and without */
 static const char *const tags[] = {
@@ -54,6 +62,7 @@ struct row {
 	infer_tools *tools;
 	struct arena a;
 	struct grammar *schema[N_TOOLS]; /* of the tools, as written */
+	struct grammar *answer;          /* of text, if there is no call; NULL: any */
 };
 
 static uint32_t draw(uint64_t seed, uint64_t *at, uint32_t n)
@@ -177,11 +186,24 @@ static void check_call(const struct row *row, const struct infer_reply_call *c, 
 		         c->arguments.at, text);
 }
 
+/* Without calls the content satisfies the answer's own constraint; otherwise there is none. */
+static void check_answer(const struct row *row, const struct infer_reply_parts *p, const char *text)
+{
+	size_t taken;
+
+	if (p->n_calls ? p->content.len > 0
+	               : follow(row->answer, MATCH_ANY, p->content.at, p->content.len, &taken,
+	                        NULL) != 1)
+		fail_msg("%s: %zu calls, content \"%.*s\", of: %s", row->chat->calls->name,
+		         p->n_calls, (int)p->content.len, p->content.at, text);
+}
+
 static size_t read_back(const struct row *row, struct buf *text, const char *prompt, int only_calls)
 {
 	const struct infer_reply_options o = { .tools = row->tools,
 		                               .prompt = prompt,
-		                               .prompt_n = strlen(prompt) };
+		                               .prompt_n = strlen(prompt),
+		                               .flags = row->answer ? INFER_REPLY_EITHER : 0 };
 	struct infer_reply_parts p;
 	struct infer_reply_call c;
 	infer_reply *r;
@@ -196,6 +218,8 @@ static size_t read_back(const struct row *row, struct buf *text, const char *pro
 		infer_reply_call(r, i, &c);
 		check_call(row, &c, text->at);
 	}
+	if (row->answer)
+		check_answer(row, &p, text->at);
 	if (only_calls && (!p.n_calls || p.content.len))
 		fail_msg("%s: %zu calls, content \"%.*s\", of: %s", row->chat->calls->name,
 		         p.n_calls, (int)p.content.len, p.content.at, text->at);
@@ -241,6 +265,7 @@ static void open_row(struct row *row, const struct dialect *f, const struct dial
 	char source[512];
 	infer_error err;
 
+	row->answer = NULL;
 	snprintf(source, sizeof source, "{# %s %s %s </think> #}{{ messages[0].content }}",
 	         f->sign[0] ? f->sign[0] : "", f->sign[1] ? f->sign[1] : "",
 	         form->sign ? form->sign : "");
@@ -263,6 +288,7 @@ static void close_row(struct row *row)
 {
 	for (size_t i = 0; i < N_TOOLS; i++)
 		ir_free(row->schema[i]);
+	ir_free(row->answer);
 	infer_tools_free(row->tools);
 	infer_chat_close(&row->chat);
 	arena_fini(&row->a);
@@ -304,6 +330,55 @@ static void test_dialects(void **state)
 		}
 	}
 	assert_true(several > 20 && opened > 10);
+}
+
+static size_t answer_walks(const struct dialect *f, const struct infer_grammar_source *s,
+                           const struct dfa_word *word, int reasons, int n)
+{
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
+	struct calls_ask ask = {
+		.only = -1, .single = 1, .answer = s, .controls = word, .n_controls = N_TAGS
+	};
+	struct row row;
+	size_t calls;
+
+	open_row(&row, f, &f->form[0]);
+	assert_int_equal(grammar_compile(&row.answer, s, &left, NULL), INFER_OK);
+	ask.tools = row.tools;
+	ask.prompt = f->begun ? f->begun : reasons ? "x<think>\n" : "";
+	ask.prompt_n = strlen(ask.prompt);
+	calls = walks(&row, &ask, n);
+	close_row(&row);
+	return calls;
+}
+
+#define TEXT(s) \
+	{ \
+		s, sizeof s - 1 \
+	}
+/* The answer is calls, or a text of the constraint: of each form, in each dialect. */
+static void test_answers(void **state)
+{
+	static const struct infer_grammar_source sources[] = {
+		{ .form = INFER_GRAMMAR_SCHEMA, .text = TEXT(ANSWER_SCHEMA) },
+		{ .form = INFER_GRAMMAR_REGEX, .text = TEXT("<[a-f]{2,9}>(,|ab){1,5}") },
+		{ .form = INFER_GRAMMAR_CHOICE, .text = TEXT("[\"Yes.\",\"No!\",\"<x>\"]") },
+		{ .form = INFER_GRAMMAR_RULES,
+		  .text = TEXT("root ::= w (\", \" w){0,4} \".\"\nw ::= [a-z]{1,9}") },
+	};
+	struct dfa_word word[N_TAGS];
+	const int n = getenv("LONG") ? 100 : 3;
+	size_t calls = 0, all = 0;
+
+	(void)state;
+	for (size_t i = 0; i < N_TAGS; i++)
+		word[i] = (struct dfa_word){ tags[i], strlen(tags[i]) };
+	for (size_t i = 0; dialect_at(i); i++)
+		for (size_t k = 0; k < 4; k++) {
+			calls += answer_walks(dialect_at(i), sources + k, word, k % 2, n);
+			all += (size_t)n;
+		}
+	assert_true(calls > all / 20 && calls < all - all / 20);
 }
 
 /* 1: the text is one that the constraint of calls admits. */
@@ -351,6 +426,7 @@ static void test_in_reasoning(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_dialects),
+		                            cmocka_unit_test(test_answers),
 		                            cmocka_unit_test(test_in_reasoning) };
 
 	return nth_group(tests);
