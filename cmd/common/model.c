@@ -79,6 +79,28 @@ int model_hub_opts(const struct infer_hub_opts **o, infer_error *err)
 
 const char *model_cache(void) { return hub_opts.cache; }
 
+/* Set *path to a copy of `found`, which is freed. */
+static int keep_path(const char **path, char *found, infer_error *err)
+{
+	*path = arena_strndup(&hub_mem, found, strlen(found));
+	infer_hub_free(found);
+	return *path ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for a path");
+}
+
+int model_config(const char **path, const char *ref, infer_error *err)
+{
+	const struct infer_hub_opts *o;
+	char *found = NULL, full[160];
+
+	TRY(model_hub_opts(&o, err));
+	snprintf(full, sizeof full, "%s%s", strncmp(ref, "hf:", 3) ? "hf:" : "", ref);
+	int rc = infer_hub_config(&found, full, o, err);
+
+	progress_end();
+	sig_last_words(NULL);
+	return rc ? rc : keep_path(path, found, err);
+}
+
 /* Resolve a reference of a hub or store. offline: 1 to make no connection. */
 static int resolve_ref(const char **path, const char *ref, int offline, infer_error *err)
 {
@@ -96,10 +118,7 @@ static int resolve_ref(const char **path, const char *ref, int offline, infer_er
 	sig_last_words(NULL);
 	if (rc)
 		return rc;
-	*path = arena_strndup(&hub_mem, found, strlen(found));
-	infer_hub_free(found);
-	if (!*path)
-		return err_set(err, INFER_ENOMEM, "out of memory for a path");
+	TRY(keep_path(path, found, err));
 	if (chat)
 		stored_template_add(*path, chat);
 	return INFER_OK;

@@ -33,6 +33,9 @@ enum model_default {
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
 /* Like model_path, but use only the cache and the stores: no connection is made. */
 int model_path_cached(const char **path, const char *ref, infer_error *err);
+/* Set *path to the config.json of a model of the hub, ORG/REPO with or without hf:, downloading no other
+ * file. Errors as infer_hub_config. */
+int model_config(const char **path, const char *ref, infer_error *err);
 /* Return the directory of the hub's cache, or NULL before model_hub_opts() was called. */
 const char *model_cache(void);
 /* Return the options for functions of infer/hub.h, from the environment and the limits of this process;

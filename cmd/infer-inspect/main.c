@@ -255,7 +255,7 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 	infer_file *no_file = NULL;
 	const struct subject *s;
 	const char *path;
-	int differs = 0, rc;
+	int differs = 0, no_weights = 0, rc;
 
 	TRY(take_subject(&s, rest, err));
 	TRY(check_options(s, o, rest, err));
@@ -263,9 +263,11 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 		os_limits(&o->limits); /* before the sandbox */
 	if (s->run == plan && !(o->machine && !strcmp(o->machine, "all")))
 		TRY(machine_get(o->on, o->machine, o->again, 1, err));
-	int no_weights = s->run == plan && rest->n_words < 2 &&
-	                 plan_needs_no_file(rest->n_words ? rest->words[0] : o->model);
-
+	if (s->run == plan && rest->n_words < 2)
+		TRY(plan_find_config(&no_weights, &o->plan.config,
+		                     rest->n_words ? rest->words[0] : o->model, err));
+	if (no_weights)
+		TRY(enter_sandbox(o, SANDBOX_READ, err));
 	if (!s->needs_file || no_weights) {
 		rc = run_on(s, o, &no_file, rest, &differs, err);
 		return rc || !differs ? rc : -EXIT_DIFFERS;

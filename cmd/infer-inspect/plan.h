@@ -60,8 +60,10 @@ void plan_judge(struct planned *p);
 void plan_verdict(struct buf *out, const struct planned *p);
 void plan_command(struct buf *out, const struct planned *p);
 const char *plan_grade_name(int grade);
-/* True if `word` names a model without weights: a size class, a config.json.  (plan_dims.c) */
-int plan_needs_no_file(const char *word);
+/* Find out whether `word` names a model whose weights are not needed: a size class, a config.json, or a
+ * model of the hub that is not in the cache, whose config.json is downloaded.  Sets *without to 1, and *config to
+ * the path of the config.json, NULL for a size class (plan_dims.c).  Errors as model_config. */
+int plan_find_config(int *without, const char **config, const char *word, infer_error *err);
 /* Set p->dims, p->shape, p->path and p->named from such a word.  path: storage for p->path. */
 int plan_take_dims(struct planned *p, const char *word, struct buf *path, infer_error *err);
 /* plan_text.c, plan_json.c */

@@ -47,6 +47,31 @@ static int names_file(const char *what)
 	return dot && dot[1] && !strchr(dot, '/');
 }
 
+/* Choose config.json alone.  INFER_EINVAL: the repository has none. */
+static int choose_config(struct hub_get *g, const struct hub_entry *e, size_t n, infer_error *err)
+{
+	size_t *at = arena_alloc(&g->mem, sizeof *at, _Alignof(size_t));
+
+	if (!at)
+		return err_nomem(err);
+	for (*at = 0; *at < n; ++*at)
+		if (!strcmp(e[*at].path, g->ref.what)) {
+			g->choice = (struct hub_choice){
+				.at = at, .n = 1, .bytes = e[*at].bytes, .first = e[*at].path
+			};
+			return INFER_OK;
+		}
+	return err_set(err, INFER_EINVAL, "%s has no %s", g->ref.base, g->ref.what);
+}
+
+/* Choose the wanted files among n.  Errors as hub_choose. */
+static int choose_wanted(struct hub_get *g, const struct hub_entry *e, size_t n, infer_error *err)
+{
+	return g->config ? choose_config(g, e, n, err)
+	                 : hub_choose(&g->choice, &g->mem, e, n, g->ref.what, g->o->memory_bytes,
+	                              g->ref.base, err);
+}
+
 /* Find the model in the snapshot of g->commit.  *path NULL: the cache lacks some of its files. */
 static int find_cached(struct hub_get *g, char **path, infer_error *err)
 {
@@ -58,9 +83,7 @@ static int find_cached(struct hub_get *g, char **path, infer_error *err)
 	if (!*g->commit)
 		return INFER_OK;
 	TRY(hub_snapshot_list(&list, &n, &g->mem, &g->cache, g->commit, err));
-	int rc = n ? hub_choose(&g->choice, &g->mem, list, n, g->ref.what, g->o->memory_bytes,
-	                        g->ref.base, &why)
-	           : INFER_EINVAL;
+	int rc = n ? choose_wanted(g, list, n, &why) : INFER_EINVAL;
 
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s", why.message);
@@ -184,8 +207,7 @@ static int ask_files(struct hub_get *g, infer_error *err)
 
 static int choose_files(struct hub_get *g, infer_error *err)
 {
-	int rc = hub_choose(&g->choice, &g->mem, g->tree.at, g->tree.n, g->ref.what,
-	                    g->o->memory_bytes, g->ref.base, err);
+	int rc = choose_wanted(g, g->tree.at, g->tree.n, err);
 
 	if (rc == INFER_EINVAL && names_file(g->ref.what))
 		hub_no_exist_write(&g->cache, g->commit, g->ref.what);
@@ -241,12 +263,15 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 	return INFER_OK;
 }
 
-static int get_hf(char **path, const char *text, const struct infer_hub_opts *o, infer_error *err)
+static int get_hf(char **path, const char *text, int config, const struct infer_hub_opts *o,
+                  infer_error *err)
 {
-	struct hub_get g = { .o = o };
+	struct hub_get g = { .o = o, .config = config };
 
 	*path = NULL;
 	TRY(hub_ref_parse(&g.ref, text, err));
+	if (config)
+		g.ref.what = "config.json";
 	arena_init(&g.mem, MEM_HUB);
 	int rc = hub_cache_open(&g.cache, o, g.ref.folder, 0, err);
 
@@ -272,5 +297,10 @@ int infer_hub_get(char **path, const char *ref, const struct infer_hub_opts *o, 
 		return hub_ollama_get(path, ref, o, err);
 	if (!strncmp(ref, "lmstudio:", 9))
 		return hub_lmstudio_get(path, ref, o, err);
-	return get_hf(path, ref, o, err);
+	return get_hf(path, ref, 0, o, err);
+}
+
+int infer_hub_config(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err)
+{
+	return get_hf(path, ref, 1, o, err);
 }

@@ -15,6 +15,7 @@ struct hub_get {
 	char commit[HUB_COMMIT];
 	struct hub_tree tree;
 	struct hub_choice choice;
+	int config; /* 1: only config.json is wanted */
 };
 
 /* Report a formatted sentence, if o has a callback for reports. */

@@ -14,19 +14,21 @@ enum windows { WINDOW_NONE, WINDOW_ALL, WINDOW_HALF, WINDOW_PATTERN };
 static const struct kind {
 	const char *type;
 	enum windows windows;
-	int tied; /* of the class, if config.json does not say */
+	int tied;        /* of the class, if config.json does not say */
+	int shared_gate; /* 1: the shared expert has a gate */
 } kinds[] = {
-	{ "llama", WINDOW_NONE, 0 },       { "mistral", WINDOW_ALL, 0 },
-	{ "ministral3", WINDOW_ALL, 0 },   { "mixtral", WINDOW_ALL, 0 },
-	{ "qwen2", WINDOW_NONE, 0 },       { "qwen3", WINDOW_NONE, 0 },
-	{ "qwen2_moe", WINDOW_NONE, 0 },   { "qwen3_moe", WINDOW_NONE, 0 },
-	{ "gemma2", WINDOW_HALF, 1 },      { "gemma3_text", WINDOW_PATTERN, 1 },
-	{ "phi3", WINDOW_ALL, 0 },         { "granite", WINDOW_NONE, 0 },
-	{ "granitemoe", WINDOW_NONE, 0 },  { "olmo2", WINDOW_NONE, 0 },
-	{ "olmo3", WINDOW_NONE, 0 },       { "smollm3", WINDOW_NONE, 1 },
-	{ "glm4", WINDOW_NONE, 0 },        { "glm4_moe", WINDOW_NONE, 0 },
-	{ "gpt_oss", WINDOW_HALF, 0 },     { "minimax_m2", WINDOW_NONE, 0 },
-	{ "deepseek_v2", WINDOW_NONE, 0 }, { "deepseek_v3", WINDOW_NONE, 0 },
+	{ "llama", WINDOW_NONE, 0 },        { "mistral", WINDOW_ALL, 0 },
+	{ "ministral3", WINDOW_ALL, 0 },    { "mixtral", WINDOW_ALL, 0 },
+	{ "qwen2", WINDOW_NONE, 0 },        { "qwen3", WINDOW_NONE, 0 },
+	{ "qwen2_moe", WINDOW_NONE, 0, 1 }, { "qwen3_moe", WINDOW_NONE, 0 },
+	{ "gemma2", WINDOW_HALF, 1 },       { "gemma3_text", WINDOW_PATTERN, 1 },
+	{ "phi3", WINDOW_ALL, 0 },          { "granite", WINDOW_NONE, 0 },
+	{ "granitemoe", WINDOW_NONE, 0 },   { "granitemoeshared", WINDOW_NONE, 0 },
+	{ "olmo2", WINDOW_NONE, 0 },        { "olmo3", WINDOW_NONE, 0 },
+	{ "smollm3", WINDOW_NONE, 1 },      { "glm4", WINDOW_NONE, 0 },
+	{ "glm4_moe", WINDOW_NONE, 0 },     { "gpt_oss", WINDOW_HALF, 0 },
+	{ "minimax_m2", WINDOW_NONE, 0 },   { "deepseek_v2", WINDOW_NONE, 0 },
+	{ "deepseek_v3", WINDOW_NONE, 0 },
 };
 
 struct reader {
@@ -172,12 +174,9 @@ static int read_dims(const struct reader *r, const struct kind *k)
 	TRY(read_number(r, "vocab_size", &d->vocab, 1, WIDE));
 	d->ctx = 8192;
 	TRY(read_number(r, "max_position_embeddings", &d->ctx, 1, INT32_MAX));
-	if (!d->head)
-		return err_set(r->err, INFER_EFORMAT,
-		               "%s: \"hidden_size\" must be at least \"num_attention_heads\"",
-		               r->what);
 	d->tied = is_true(r->o, "tie_word_embeddings", k->tied);
 	d->ff_matrices = 3;
+	d->shared_gate = k->shared_gate;
 	TRY(count_windows(r, k));
 	TRY(read_experts(r));
 	TRY(read_latent(r));

@@ -135,6 +135,8 @@ static int add_ff_layer(struct build *b, int layer)
 	TRY(add_experts(b, d->expert_ff, d->embd));
 	TRY(add_experts(b, d->embd, d->expert_ff));
 	b->s->regions += 5;
+	if (d->shared_ff && d->shared_gate)
+		TRY(add_matrix(b, 1, d->embd, 0));
 	return d->shared_ff ? add_ff(b, d->shared_ff) : INFER_OK;
 }
 

@@ -379,3 +379,22 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 	HF_TOKEN=hf_secret infer-inspect -vv pull hf:org/tiny >out 2>&1
 	run ! grep -q hf_secret out
 }
+
+@test "plan of a model that is not in the cache downloads its config.json alone" {
+	mkdir -p hub/org/plain/$A
+	echo '{"model_type":"llama","hidden_size":4096,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,
+		"intermediate_size":14336,"vocab_size":128256,"max_position_embeddings":131072}' >hub/org/plain/$A/config.json
+	head -c 12000000 /dev/zero >hub/org/plain/$A/model.safetensors
+	printf %s "$A" >hub/org/plain/main
+	for word in hf:org/plain org/plain; do
+		infer-inspect plan -m $word --hw h100 >a
+		sed -n 1p a | grep -q '^verdict  *runs well'
+		grep -q '^assumed  *llama: 32 layers of 4096' a
+		grep -q 'infer-run -m hf:org/plain ' a
+	done
+	same config.json "$(ls "$HF_HUB_CACHE/models--org--plain/snapshots/$A")"
+	same 1 "$(contents)"
+	infer-inspect plan -m hf:org/big --hw h100 >a 2>b && false # it has none: the model itself is downloaded
+	grep -q 'b-Q8_0.gguf' b
+	fails 1 'no such file; for the hub: -m hf:org/none' infer-inspect plan -m org/none --hw h100
+}

@@ -18,8 +18,9 @@ struct infer_dims {
 	int32_t layers, embd, heads, kv_heads, head, ff, vocab, ctx;
 	int32_t tied; /* 1: the output is the embedding table */
 	int32_t experts, used, expert_ff;
-	int32_t shared_ff; /* width of the experts that every token uses, together */
-	int32_t dense;     /* leading layers without experts */
+	int32_t shared_ff;   /* width of the experts that every token uses, together */
+	int32_t shared_gate; /* 1: a matrix of one row weights them */
+	int32_t dense;       /* leading layers without experts */
 	/* layers that attend to the last `window` positions only */
 	int32_t windowed, window;
 	/* MLA: ranks of queries (0: full) and of the cache, and head sizes: with and without RoPE, of V */

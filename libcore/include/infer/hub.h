@@ -51,6 +51,11 @@ int infer_hub_is_ref(const char *ref);
  * INFER_ECANCEL *cancel was set */
 int infer_hub_get(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err);
 
+/* Find the config.json of hf:ORG/REPO[@REV], or download it alone.  Errors as infer_hub_get; INFER_EINVAL
+ * also: the repository has none. */
+int infer_hub_config(char **path, const char *ref, const struct infer_hub_opts *o,
+                     infer_error *err);
+
 /* A snapshot of the cache and its files.  Valid during the callback only. */
 struct infer_hub_file {
 	const char *path; /* in the repository */
