@@ -132,3 +132,41 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	same 'building 10000 files on 1 core: about 59 minutes' "$("$TOP/scripts/how-long" 10000 '' | sed 's/ (make -j.*//')"
 	same 'building 50 files on 1 core' "$("$TOP/scripts/how-long" 50 1 thread | sed 's/ (make -j.*//')"
 }
+
+@test "make deb: the programs, their pages, completions and units, what they depend on, and the same bytes again" {
+	[ -e "$B/libinfer.a" ] || skip "a package is made of programs without sanitizers"
+	command -v dpkg-shlibdeps >/dev/null || skip "no dpkg-dev here"
+	# a build directory of its own, with the programs of this one
+	mkdir b c
+	for d in b c; do ln -s "$B"/infer-* $d/; done
+	cd "$TOP"
+	export DPKG_DEB_COMPRESSOR_TYPE=none
+	deb=$(scripts/mk-deb "$BATS_TEST_TMPDIR/b" 1.2.3 '')
+	deb2=$(scripts/mk-deb "$BATS_TEST_TMPDIR/c" 1.2.3 '')
+	cd "$BATS_TEST_TMPDIR"
+	same "$BATS_TEST_TMPDIR/b/inferutils_1.2.3_$(dpkg --print-architecture).deb" "$deb"
+	cmp "$deb" "$deb2"
+	field() { dpkg-deb -f "$deb" "$1"; }
+	same inferutils "$(field Package)"
+	[[ $(field Depends) =~ libc6\ \(.*libmicrohttpd.*libopenblas.*libpcre2.*libyaml.*libzstd.*libcurl4.*libedit2 ]]
+	dpkg-deb -x "$deb" root
+	dpkg-deb -e "$deb" control
+	(cd root && md5sum --quiet -c ../control/md5sums)
+	same "$(cd root && find usr -type f | sort)" "$(awk '{ print $2 }' control/md5sums | sort)"
+	[ -z "$(find root -perm /022)" ]
+	same "$("$B/infer-run" -q -m demo --temp 0 -n 8 --no-stdin Hello)" "$(root/usr/bin/infer-run -q -m demo --temp 0 -n 8 --no-stdin Hello)"
+	for p in infer-run infer-inspect infer-bench infer-quant infer-serve; do
+		same "$("$B/$p" --version)" "$("root/usr/bin/$p" --version)"
+		same 0 "$(sections "root/usr/bin/$p" '\.debug_|\.symtab')"
+		gzip -dc "root/usr/share/man/man1/$p.1.gz" | grep -q '^\.Nm '"$p"
+		cmp "$TOP/completions/infer.bash" "root/usr/share/bash-completion/completions/$p"
+	done
+	(cd root/usr/share/man && for f in */*; do gzip -dc "$f" | mandoc -Tlint -Wwarning >/dev/null || exit; done)
+	grep -q '^ExecStart=/usr/bin/infer-serve ' root/usr/share/doc/inferutils/examples/infer-serve.service
+	same "$(grep -c . "$TOP/LICENSE")" "$(sed '1,/^License: MIT/d' root/usr/share/doc/inferutils/copyright | sed '1,/^License: MIT/d' | grep -cv '^ \.$')"
+	# that of a build with CUDA takes its place
+	cd "$TOP"
+	deb=$(scripts/mk-deb "$BATS_TEST_TMPDIR/b" 1.2.3 1)
+	same inferutils-cuda "$(field Package)"
+	same inferutils "$(field Conflicts)"
+}
