@@ -121,8 +121,9 @@ enum { PART_TOKEN_NAME = 24 };
 const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id);
 /* the log-probability written for an impossible token, as by other servers */
 enum { PART_NEVER = -9999 };
-/* Return the number of characters of a token in the text: 0 for a control token. */
-size_t part_token_chars(const infer_tokenizer *t, int32_t id);
+/* Return the number of characters of a token in the text: 0 for a control token.  before: the number
+ * of characters before it */
+size_t part_token_chars(const infer_tokenizer *t, const struct infer_event *ev, size_t before);
 
 /* ---- openai.c: text and chat completions ---- */
 

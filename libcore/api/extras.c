@@ -131,7 +131,6 @@ static const struct job_refused refused[] = {
 	{ "bad_words", NAN },
 	{ "logprob_token_ids", NAN },
 	{ "prompt_embeds", NAN },
-	{ "priority", 0 },
 	{ "repetition_detection", NAN },
 	{ "kv_transfer_params", NAN },
 	{ "logits_processors", NAN },

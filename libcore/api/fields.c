@@ -178,10 +178,24 @@ static void put_keep_stop(struct jwrite *w, const char *key, const struct job_as
 		jw_bool(w, key, 1);
 }
 
+static int take_priority(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(job_whole(&j->j.priority, key, v, -INFER_JOB_PRIORITY, INFER_JOB_PRIORITY, err));
+	j->j.request.priority = -j->j.priority; /* of the engine: greater values first */
+	return INFER_OK;
+}
+
+static void put_priority(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->priority)
+		jw_int(w, key, a->j->priority);
+}
+
 const struct job_field job_common[] = {
 	{ "max_tokens", job_take_max_tokens, job_put_max_tokens },
 	{ "min_tokens", take_min_tokens, put_min_tokens },
 	{ "n", take_n, job_put_n },
+	{ "priority", take_priority, put_priority },
 	{ "stop", job_take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
 	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },

@@ -193,6 +193,8 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		part_progress(w, a, &a->choices[d->index]);
 	if (a->job->each_usage)
 		put_openai_usage(w, a, 0);
+	else if (a->job->include_usage)
+		jw_null(w, "usage");
 	if (a->job->each_timings && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		part_timings(w, &a->choices[d->index].usage);
 }

@@ -157,13 +157,15 @@ const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id)
 	return to;
 }
 
-size_t part_token_chars(const infer_tokenizer *t, int32_t id)
+size_t part_token_chars(const infer_tokenizer *t, const struct infer_event *ev, size_t before)
 {
+	/* an echoed text has no space that the tokenizer put before its first word */
+	const uint32_t flags = ev->kind == INFER_EVENT_SCORE && !before ? INFER_DECODE_FIRST : 0;
 	size_t n, chars = 0;
 	const char *bytes;
 
 	/* control tokens are not in the text */
-	if (infer_token_bytes(t, id, 0, &bytes, &n, NULL))
+	if (infer_token_bytes(t, ev->token, flags, &bytes, &n, NULL))
 		return 0;
 	for (size_t k = 0; k < n; k++)
 		chars += ((unsigned char)bytes[k] & 0xc0) != 0x80;

@@ -150,6 +150,8 @@ static void put_response_usage(struct jwrite *w, const struct infer_answer *a, e
 	jw_int(w, "input_tokens", u->prompt_tokens);
 	jw_object(w, "input_tokens_details");
 	jw_int(w, "cached_tokens", u->cached_tokens);
+	/* the rest of the prompt is computed, and cached with it */
+	jw_int(w, "cache_write_tokens", u->prompt_tokens - u->cached_tokens);
 	jw_end(w);
 	jw_int(w, "output_tokens", u->completion_tokens);
 	jw_object(w, "output_tokens_details");

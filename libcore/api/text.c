@@ -167,7 +167,7 @@ static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
 	jw_array(w, "text_offset");
 	for (size_t i = 0; i < n; i++) {
 		jw_uint(w, NULL, offset);
-		offset += part_token_chars(t, tokens[i].token);
+		offset += part_token_chars(t, tokens + i, offset);
 	}
 	jw_end(w);
 	jw_end(w);

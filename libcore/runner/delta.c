@@ -11,7 +11,7 @@ static int set_piece(struct delta_given *g, const struct infer_choice *c, const 
 	d->tokens = c->n_tokens ? c->tokens + g->tokens : NULL;
 	d->n_tokens = c->n_tokens - g->tokens;
 	for (; g->tokens < c->n_tokens; g->tokens++)
-		g->chars += part_token_chars(t, c->tokens[g->tokens].token);
+		g->chars += part_token_chars(t, c->tokens + g->tokens, g->chars);
 	return 1;
 }
 

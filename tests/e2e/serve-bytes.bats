@@ -40,13 +40,13 @@ stream_is()
 	Q='"messages":[{"role":"user","content":"Once upon a time"}]'
 	C='data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"m","system_fingerprint":"b1","choices":['
 	cat >chat <<-EOF
-		$C{"index":0,"delta":{"role":"assistant","content":null},"logprobs":null,"finish_reason":null}]}
+		$C{"index":0,"delta":{"role":"assistant","content":null},"logprobs":null,"finish_reason":null}],"usage":null}
 
-		$C{"index":0,"delta":{"content":","},"logprobs":null,"finish_reason":null}]}
+		$C{"index":0,"delta":{"content":","},"logprobs":null,"finish_reason":null}],"usage":null}
 
-		$C{"index":0,"delta":{"content":" there"},"logprobs":null,"finish_reason":null}]}
+		$C{"index":0,"delta":{"content":" there"},"logprobs":null,"finish_reason":null}],"usage":null}
 
-		$C{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}]}
+		$C{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}],"usage":null}
 
 		$C],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":0}}}
 
@@ -125,7 +125,7 @@ stream_is()
 	sed -n 5p got | sed 's/"type":"response.in_progress","sequence_number":1/"type":"response.created","sequence_number":0/' | diff - <(sed -n 2p got)
 	same 'event: response.incomplete' "$(tail -n 3 got | head -n 1)"
 	tail -n 2 got | grep -qF "\"output\":[{$M\"incomplete\",${P%??\}},\"logprobs\":[]}]}]"
-	tail -n 2 got | grep -qF '"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":0},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":7}'
+	tail -n 2 got | grep -qF '"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":5},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":7}'
 	N='"stop":false,"id_slot":0,"tokens_predicted":'
 	cat >native <<-EOF
 		data: {"index":0,"content":",","tokens":[432],${N}1,"tokens_evaluated":5}

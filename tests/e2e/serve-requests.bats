@@ -88,3 +88,30 @@ E
 		same "$(sed -n ${seed}p out | said)" "$(said <one)"
 	done
 }
+
+@test "echo: offsets of tokens in the text, where the tokenizer puts a space before it; usage is null until it is known" {
+	serve -m "$SPM"
+	own ask POST /v1/completions '{"prompt":"the of","temperature":0,"max_tokens":2,"echo":true,"logprobs":0}' >whole
+	own stream /v1/completions '{"prompt":"the of","temperature":0,"max_tokens":2,"echo":true,"logprobs":0,"stream":true,"stream_options":{"include_usage":true}}' | sed '$d' >events
+	# each token is in the text at its offset, but for the space before the first and control tokens
+	perl -MJSON::PP -ne '
+		my $c = decode_json($_)->{choices}[0] or next;
+		my $l = $c->{logprobs} or next;
+		$text .= $c->{text}; push @t, @{$l->{tokens}}; push @o, @{$l->{text_offset}};
+		END {
+			for my $i (0 .. $#t) {
+				my $t = $t[$i];
+				$t =~ s/^ // if $o[$i] == 0;
+				next if $t =~ /^</;
+				die "$t at $o[$i] of $text" unless substr($text, $o[$i], length $t) eq $t;
+			}
+			print "$#t @o\n";
+		}' whole >offsets
+	perl -MJSON::PP -ne '
+		my $d = decode_json($_);
+		exists $d->{usage} or die "no usage: $_";
+		push @o, @{$d->{choices}[0]{logprobs}{text_offset}} if @{$d->{choices}};
+		print "@o\n" if !@{$d->{choices}} && $d->{usage}' events >streamed
+	same "$(cut -d' ' -f2- offsets)" "$(cat streamed)"
+	same '0 0 3' "$(cut -d' ' -f2-4 offsets)"
+}

@@ -175,7 +175,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same "$(json choices.0.message.content <whole)" "$(sed '1d;$d' chunks.jsonl | json choices.0.delta | perl -MJSON::PP -ne 'print decode_json($_)->{content} // ""')"
 	same "$(json choices.0.logprobs.content.# <whole)" "$(sed '$d' chunks.jsonl | perl -MJSON::PP -ne '$n += @{(decode_json($_)->{choices}[0]{logprobs} // {})->{content} // []}; END { print $n }')"
 	# the bytes of the first event
-	head -n 1 events | grep -qE '^\{"id":"chatcmpl-[0-9a-f]+","object":"chat.completion.chunk","created":[0-9]+,"model":"inferutils demo","system_fingerprint":"b[0-9.]+","choices":\[\{"index":0,"delta":\{"role":"assistant","content":null\},"logprobs":null,"finish_reason":null\}\]\}$'
+	head -n 1 events | grep -qE '^\{"id":"chatcmpl-[0-9a-f]+","object":"chat.completion.chunk","created":[0-9]+,"model":"inferutils demo","system_fingerprint":"b[0-9.]+","choices":\[\{"index":0,"delta":\{"role":"assistant","content":null\},"logprobs":null,"finish_reason":null\}\],"usage":null\}$'
 }
 
 @test "completions: stop, n, seeds, logprobs, bias; streamed are the same" {
@@ -265,7 +265,8 @@ field() { sed -n "s/^$1: //Ip" head; }
 		bad_words ["a"]
 		logprob_token_ids [1]
 		prompt_embeds "a"
-		priority 1
+		priority 1.5
+		priority -1000001
 	END
 	refused /v1/completions <lines
 	echo 'prompt_logprobs {"prompt":"a","prompt_logprobs":1,"stream":true}' | refused /v1/completions
@@ -273,7 +274,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 		echo "${f%% *} {$TALK,\"${f%% *}\":${f#* }}"
 	done | refused /v1/chat/completions
 	# what says nothing
-	post /v1/completions '{"prompt":"a","max_tokens":1,"use_beam_search":false,"length_penalty":1.0,"bad_words":[],"priority":0,"skip_special_tokens":true}' >out
+	post /v1/completions '{"prompt":"a","max_tokens":1,"use_beam_search":false,"length_penalty":1.0,"bad_words":[],"priority":-7,"skip_special_tokens":true}' >out
 	same 200 "$(status)"
 }
 

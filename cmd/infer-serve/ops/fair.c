@@ -36,15 +36,17 @@ static void update_idle(struct fair *f, struct fair_user *u)
 void fair_put(struct fair *f, struct fair_item *i)
 {
 	struct fair_user *u = i->user;
+	struct fair_item **at;
 
 	add_busy(f, u);
-	i->next = NULL;
 	i->turn = f->turns++;
-	if (u->last)
-		u->last->next = i;
-	else
-		u->first = i;
-	u->last = i;
+	at = u->last && u->last->priority <= i->priority ? &u->last->next : &u->first;
+	while (*at && (*at)->priority <= i->priority)
+		at = &(*at)->next;
+	i->next = *at;
+	*at = i;
+	if (!i->next)
+		u->last = i;
 }
 
 void fair_drop(struct fair *f, struct fair_item *i)
@@ -102,6 +104,15 @@ static int32_t rank_level(const struct fair *f, const struct fair_user *u)
 	return n;
 }
 
+/* Return the rank of the first request of a user. */
+static int32_t rank_first(const struct fair *f, const struct fair_user *u)
+{
+	const int alone = f->busy == u && !u->next_busy;
+	const int32_t level = u->priority * FAIR_LEVELS + rank_level(f, u);
+
+	return level * (2 * FAIR_PRIORITY + 1) - (alone ? u->first->priority : 0);
+}
+
 struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
 {
 	struct fair_user *best = NULL;
@@ -109,10 +120,11 @@ struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
 	int32_t rank = 0, r;
 
 	for (struct fair_user *u = f->busy; u; u = u->next_busy) {
-		r = u->priority * FAIR_LEVELS + rank_level(f, u);
+		if (!u->first)
+			continue;
+		r = rank_first(f, u);
 		/* if the engine is full, the request needs one of lower rank to preempt */
-		if (!u->first || (samples >= f->room && r <= lowest) ||
-		    (best && !goes_before(u, best)))
+		if ((samples >= f->room && r <= lowest) || (best && !goes_before(u, best)))
 			continue;
 		best = u;
 		rank = r;

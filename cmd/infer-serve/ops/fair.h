@@ -3,7 +3,10 @@
  * Users, one for each API key, share the engine by weight: the next request is that of the user who has
  * been served the least, counted in tokens divided by the weight (start-time fair queueing, Goyal+ 1996).
  * Idle time gives a user no credit. A user with fewer samples in the engine than its share ranks above
- * those with more, so that the engine may preempt theirs. */
+ * those with more, so that the engine may preempt theirs.
+ *
+ * The priorities of requests order those of one user.  They reach the engine only while no other user is
+ * busy, so that no user can delay another. */
 #ifndef INFER_SERVE_OPS_FAIR_H
 #define INFER_SERVE_OPS_FAIR_H
 #include <stdint.h>
@@ -21,12 +24,14 @@ struct fair_user {
 	int64_t samples;                /* samples in the engine */
 	struct fair_item *first, *last; /* requests that wait */
 };
-enum { FAIR_MOST = 100, FAIR_LEVELS = 8 };
+enum { FAIR_MOST = 100, FAIR_LEVELS = 8, FAIR_PRIORITY = 1000000 };
 /* A request that waits or runs. */
 struct fair_item {
 	struct fair_item *next;
 	struct fair_user *user;
 	int32_t samples, rank; /* of the request; its priority in the engine, greatest first */
+	/* the field of the request: lower values first, among requests of the same user */
+	int32_t priority;
 	uint64_t turn;         /* number in the order of arrival */
 	void *of;              /* the request; not used in this file */
 };
@@ -36,7 +41,8 @@ struct fair {
 	int32_t room;           /* sequences that the engine computes at once */
 };
 
-/* Add a request that waits; its user, samples and `of` are set. */
+/* Add a request that waits; its user, samples, priority (-FAIR_PRIORITY ... FAIR_PRIORITY) and `of` are
+ * set. */
 void fair_put(struct fair *f, struct fair_item *i);
 /* Remove and return the request to run next, with its rank set. samples: number in the engine now;
  * lowest: lowest rank of those. NULL: no request waits, or the engine has no room. */

@@ -41,6 +41,7 @@ void stepper_put(struct api_request *r)
 	set_deadline(r);
 	r->gen.turn.of = r;
 	r->gen.turn.samples = r->gen.job->n;
+	r->gen.turn.priority = r->gen.job->priority;
 	pthread_mutex_lock(&s->lock);
 	r->next = NULL;
 	if (s->inbox_last)

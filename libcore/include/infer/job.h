@@ -127,6 +127,7 @@ void infer_job_reader_free(infer_job_reader *r);
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
 enum { INFER_JOB_MOST = 128 };      /* samples of one prompt */
+enum { INFER_JOB_PRIORITY = 1000000 };
 typedef struct infer_api infer_api; /* infer/api.h */
 struct json;                        /* a parsed JSON value; internal */
 
@@ -168,6 +169,9 @@ typedef struct infer_job {
 	struct infer_reply_options reply; /* to parse the answer to a conversation */
 	int stream, include_usage;        /* see infer_api_put_delta */
 	int32_t slot;                     /* the requested slot of a server, plus 1; 0: any */
+	/* the order of requests that wait: lower values run first, -INFER_JOB_PRIORITY ...
+	 * INFER_JOB_PRIORITY */
+	int32_t priority;
 	double timeout_s;                 /* a server cancels the job after this time; 0: never */
 	int each_usage, each_timings;     /* every chunk has the usage so far, the timings */
 	int tokens;                       /* return_tokens: the answer has its ids */

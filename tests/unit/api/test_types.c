@@ -71,6 +71,7 @@ static const struct {
 	{ "post_sampling_probs", "b" },
 	{ "prediction", "o" },
 	{ "previous_response_id", "" },
+	{ "priority", "n" },
 	{ "prompt", "sa" },
 	{ "prompt_cache_key", "s" },
 	{ "prompt_logprobs", "n" },

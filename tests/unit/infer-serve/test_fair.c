@@ -80,6 +80,45 @@ static void test_shares(void **state)
 	assert_in_range(taken[2], 79, 81);
 }
 
+/* Requests of one user run by priority, then in the order of arrival; other users do not notice. */
+static void test_priorities(void **state)
+{
+	static const int32_t given[] = { 0, 5, -3, 0, -3, FAIR_PRIORITY, -FAIR_PRIORITY },
+			     order[] = { 6, 2, 4, 0, 3, 1, 5 };
+	enum { N = 7 };
+	struct fair_item *it;
+
+	(void)state;
+	for (int others = 0; others < 2; others++) {
+		start(2, NULL);
+		for (int i = 0; i < N; i++) {
+			items[0][i] = (struct fair_item){ .user = &users[0],
+				                          .samples = 1,
+				                          .priority = given[i] };
+			fair_put(&f, &items[0][i]);
+		}
+		put(1, 0, others);
+		for (int i = 0; i < N + others; i++) {
+			it = fair_take(&f, 0, 0);
+			assert_non_null(it);
+			if (it->user == &users[1]) { /* served as early as without priorities */
+				assert_int_equal(i, 1);
+				continue;
+			}
+			assert_ptr_equal(it, &items[0][order[i - (others && i)]]);
+			if (!others)
+				assert_int_equal(it->rank, -it->priority);
+			fair_charge(it->user, 10);
+		}
+	}
+	/* a full engine takes a request only if one with a greater value runs */
+	start(1, NULL);
+	items[0][0] = (struct fair_item){ .user = &users[0], .samples = 1, .priority = -1 };
+	fair_put(&f, &items[0][0]);
+	assert_null(fair_take(&f, ROOM, 1));
+	assert_ptr_equal(fair_take(&f, ROOM, 0), &items[0][0]);
+}
+
 /* A user who arrives late is next, but gets no credit for the time before. */
 static void test_late(void **state)
 {
@@ -142,7 +181,8 @@ static void test_priority(void **state)
 		it = fair_take(&f, ROOM + i, 0);
 		assert_non_null(it);
 		assert_ptr_equal(it->user, &users[1]);
-		assert_in_range(it->rank, FAIR_LEVELS, 2 * FAIR_LEVELS - 1);
+		assert_in_range(it->rank / (2 * FAIR_PRIORITY + 1), FAIR_LEVELS,
+		                2 * FAIR_LEVELS - 1);
 	}
 	users[1].priority = -1;
 	it = fair_take(&f, 0, 0);
@@ -178,9 +218,10 @@ static void test_drop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),    cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_late),     cmocka_unit_test(test_full),
-		cmocka_unit_test(test_priority), cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_order),  cmocka_unit_test(test_priorities),
+		cmocka_unit_test(test_shares), cmocka_unit_test(test_late),
+		cmocka_unit_test(test_full),   cmocka_unit_test(test_priority),
+		cmocka_unit_test(test_drop),
 	};
 	return nth_group(tests);
 }
