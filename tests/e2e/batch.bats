@@ -254,8 +254,8 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 }
 
 @test "each record is one write, and they reach the disk" {
-	command -v strace >/dev/null || skip "no strace here"
-	strace -f -e trace=write,fdatasync -o trace infer-run -q --batch "$BATS_FILE_TMPDIR/ask.jsonl" --ignore-eos --resume kept || skip "strace may not trace here"
+	command -v strace >/dev/null || skip "needs strace (package strace)"
+	strace -f -e trace=write,fdatasync -o trace infer-run -q --batch "$BATS_FILE_TMPDIR/ask.jsonl" --ignore-eos --resume kept || skip "needs the right to trace processes, which this machine withholds"
 	same 9 "$(grep -c 'write(.*kind' trace)"
 	grep -q 'fdatasync(.*= 0' trace
 }

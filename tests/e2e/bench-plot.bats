@@ -34,7 +34,7 @@ setup_more()
 	env PATH="$PWD/missing" "$B/infer-bench" report "$BATS_FILE_TMPDIR/run.jsonl" >letters.html 2>said
 	grep -q '<pre>Speed of a model' letters.html
 	grep -q 'gnuplot is not installed' said
-	command -v gnuplot >/dev/null || skip "no gnuplot"
+	command -v gnuplot >/dev/null || skip "needs gnuplot (package gnuplot-nox)"
 	infer-bench plot --out a.svg "$BATS_FILE_TMPDIR/run.jsonl"
 	for t in 'tokens per second' 'sequences at once' 'decode of 32: limit'; do grep -q "$t" a.svg; done
 	infer-bench plot --out a.png "$BATS_FILE_TMPDIR/serve.jsonl"

@@ -11,7 +11,7 @@ setup_more()
 }
 teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
 bench() { infer-bench serve --url "unix:$SOCK" --requests 6 --warmup 1 -p 20-30 --output 3-6 "$@"; }
-has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there is no libcurl' && skip "no libcurl"; return 0; }
+has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there is no libcurl' && skip "needs libcurl (package libcurl4)"; return 0; }
 
 @test "closed loop: lengths as asked, counts as the server's, the same request for the same seed" {
 	has_libcurl
@@ -87,7 +87,7 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 
 @test "what accelerators used is asked of their library, where there is one" {
 	has_libcurl
-	command -v cc >/dev/null || skip "no compiler"
+	command -v cc >/dev/null || skip "needs a C compiler (package gcc)"
 	bench --json >a
 	[ -e /dev/nvidia0 ] || same 'null null' "$(json gpu_energy_j <a) $(json gpu_bytes <a)"
 	# two devices that take 7 and 8 J from one question to the next, and hold 1 and 2 GB

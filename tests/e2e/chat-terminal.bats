@@ -358,7 +358,7 @@ start()
 {
 	if ! command -v tmux >/dev/null; then
 		[ -z "${CI:-}" ] || { echo "CI, and no tmux"; return 1; }
-		skip "no tmux here"
+		skip "needs tmux (package tmux)"
 	fi
 	{
 		echo 'trap : INT     # a signal of the terminal reaches this shell, too, and is not for it'
@@ -468,7 +468,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 }
 
 @test "terminal: no prompt at all is an error that mentions -i" {
-	command -v script >/dev/null || skip "no script here"
+	command -v script >/dev/null || skip "needs the program script (package bsdutils)"
 	script -qec "infer-run -q -m '$CHAT'" /dev/null </dev/null | tr -d '\r' >out || true
 	same 'infer-run: error: no text: give it as arguments, with -f FILE, or on standard input; -i talks' "$(cat out)"
 	infer-run -q -m "$CHAT" --no-stdin </dev/null 2>err || true

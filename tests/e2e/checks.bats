@@ -33,7 +33,7 @@ setup()
 }
 
 @test "check-format finds what the formatter would write otherwise" {
-	command -v clang-format-14 >/dev/null || skip "no clang-format-14 here"
+	command -v clang-format-14 >/dev/null || skip "needs clang-format-14 (package clang-format-14)"
 	cp "$TOP/.clang-format" .
 	echo 'int  f;' >libcore/base/a.c
 	run -1 "$TOP/scripts/check-format"

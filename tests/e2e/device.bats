@@ -5,7 +5,7 @@ go() { infer-run -q --no-stdin --temp 0 --ignore-eos -n 8 "$@"; }
 no_gpu='this build has no CUDA backend \(make CUDA=1\)|no NVIDIA driver|no CUDA device'
 need_no_gpu()
 {
-	infer-inspect hw --json | json gpu | grep -q '^no' || skip "there is a GPU"
+	infer-inspect hw --json | json gpu | grep -q '^no' || skip "is for machines without a GPU"
 }
 
 @test "a device that is malformed is an error of usage" {

@@ -34,7 +34,7 @@ setup_more()
 setup()
 {
 	cd "$BATS_TEST_TMPDIR" || return
-	[ -z "$LACKS" ] || skip "$LACKS"
+	[ -z "$LACKS" ] || skip "needs libcurl (package libcurl4)"
 	unset INFER_MODEL XDG_CACHE_HOME http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
 	export HOME=$PWD/home HF_HUB_CACHE=$PWD/cache
 	mkdir home

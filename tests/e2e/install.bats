@@ -7,7 +7,7 @@ made() { DEPS=skip make -C "$TOP" --no-print-directory O="$(dirname "$B")" DESTD
 sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 
 @test "install-strip installs programs and libraries without debugging information; uninstall leaves no file" {
-	[ -e "$B/libinfer.a" ] || skip "sanitizers have no library"
+	[ -e "$B/libinfer.a" ] || skip "needs a build without sanitizers, which make no library"
 	made install-strip
 	for p in infer-run infer-inspect infer-bench infer-quant infer-serve; do
 		f=root/usr/local/bin/$p
@@ -30,7 +30,7 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 }
 
 @test "install leaves what debuggers read, and uninstall no file" {
-	[ -e "$B/libinfer.a" ] || skip "sanitizers have no library"
+	[ -e "$B/libinfer.a" ] || skip "needs a build without sanitizers, which make no library"
 	made install
 	cmp "$B/infer-run" root/usr/local/bin/infer-run
 	[ -e root/usr/local/share/man/man7/infer.7 ]
@@ -134,8 +134,8 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 }
 
 @test "make deb: the programs, their pages, completions and units, what they depend on, and the same bytes again" {
-	[ -e "$B/libinfer.a" ] || skip "a package is made of programs without sanitizers"
-	command -v dpkg-shlibdeps >/dev/null || skip "no dpkg-dev here"
+	[ -e "$B/libinfer.a" ] || skip "needs a build without sanitizers"
+	command -v dpkg-shlibdeps >/dev/null || skip "needs dpkg-shlibdeps (package dpkg-dev)"
 	# a build directory of its own, with the programs of this one
 	mkdir b c
 	for d in b c; do ln -s "$B"/infer-* $d/; done

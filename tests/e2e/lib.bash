@@ -87,12 +87,13 @@ json()
 		}' "$1"
 }
 
-# the ../shared of the tree, where models and truths lie that are not ours to keep; cases that need it are left out without it
+# the folder ../shared next to the tree: real models, tokenizers and measured truths that are not ours to publish; cases that need it are
+# left out without it
 SHARED=$TOP/../shared
 need_shared()
 {
 	[ -e "$SHARED/$1" ] && return
 	[ "${NEED_SHARED:-0}" != 1 ] || { echo "NEED_SHARED=1, and no $SHARED/$1"; return 1; }
-	skip "needs ../shared/$1"
+	skip "needs ../shared/$1, real models and data that are not part of the sources"
 }
 

@@ -449,7 +449,7 @@ complete_bash()
 }
 
 @test "fish completes the same, where it is installed" {
-	command -v fish >/dev/null || skip "no fish here"
+	command -v fish >/dev/null || skip "needs the shell fish (package fish)"
 	offers() { HOME=$PWD fish --no-config -c "source '$TOP/completions/infer.fish'; complete -C '$1'" | cut -f 1 | tr '\n' ' '; }
 	same '--kv-bytes --kv-type ' "$(offers 'infer-run --kv-')"
 	same 'q4_0 q8_0 ' "$(offers 'infer-run --kv-type q')"

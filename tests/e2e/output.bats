@@ -7,7 +7,7 @@ here() { find . -mindepth 1 | sed 's:^\./::' | sort | xargs; }
 only() { same "$*" "$(here)"; }
 
 @test "--no-stream writes the whole answer with one write" {
-	command -v strace >/dev/null || skip "no strace here"
+	command -v strace >/dev/null || skip "needs strace (package strace)"
 	writes() { strace -f -e trace=write -e write=1 -o trace infer-run "$@" >out </dev/null; grep -c 'write(1,' trace; }
 	[ "$(writes -q -n 9 --seed 1 --ignore-eos the)" -gt 5 ]
 	same 1 "$(writes -q -n 9 --seed 1 --ignore-eos --no-stream the)"

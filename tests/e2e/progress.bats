@@ -19,7 +19,7 @@ teardown() { if [ -S tm ]; then tmux -S tm kill-server 2>/dev/null || true; fi; 
 # COMMAND ends without REGEX, or after 2 minutes
 terminal() # REGEX SIGNAL COMMAND
 {
-	command -v script >/dev/null || skip "no script(1) here"
+	command -v script >/dev/null || skip "needs the program script (package bsdutils)"
 	: >shown
 	echo "trap : INT; $3 & echo \$! >pid; wait \$!; echo ended with \$?" >it.sh
 	script -qfec "bash $PWD/it.sh" shown </dev/null >/dev/null &
@@ -117,7 +117,7 @@ terminal() # REGEX SIGNAL COMMAND
 }
 
 @test "stopped and in the background it is silent, and comes back with fg" {
-	command -v tmux >/dev/null || skip "no tmux here"
+	command -v tmux >/dev/null || skip "needs tmux (package tmux)"
 	tm() { tmux -S tm "$@"; }
 	sees()
 	{

@@ -120,7 +120,7 @@ closed_pipe()
 
 @test "what does not fit into memory exits with 4 and says what would; without -c it takes what fits" {
 	fails 4 'needs .* of cache; .* there is 1 bytes' infer-run --kv-bytes 1 x
-	[ -z "${SAN:-}" ] || skip "sanitizers take address space without end"
+	[ -z "${SAN:-}" ] || skip "needs a build without sanitizers, which take all address space"
 	mkmodel --ctx 1000000 long.gguf
 	limited() { (ulimit -v 100000; exec "$@"); }
 	fails 4 'a context of 1000000 needs .*a context of [0-9]+ ' limited infer-run -q -m long.gguf -c 1000000 -t 1 --no-stdin x

@@ -149,7 +149,7 @@ ended()
 # full OPTION...: a server whose disk has room for as many bytes as the file ./full has, while that exists
 full()
 {
-	[ -e "$B/tests/fault/fault.so" ] || skip "needs the library that lets calls fail"
+	[ -e "$B/tests/fault/fault.so" ] || skip "needs a build without sanitizers: calls are made to fail"
 	rm -f up
 	FAULT_FULL=$PWD/full FAULT_ROOT=$PWD LD_PRELOAD=$B/tests/fault/fault.so \
 		env --default-signal=INT,TERM,PIPE infer-serve -t 2 -m "$M" --listen unix:own --files-dir kept "$@" >up 2>said 3>&- &

@@ -97,7 +97,7 @@ refused_name()
 }
 
 @test "the example for nginx: names, TLS, streams, bodies, what stays here" {
-	command -v nginx >/dev/null && command -v openssl >/dev/null || skip "needs nginx and openssl"
+	command -v nginx >/dev/null && command -v openssl >/dev/null || skip "needs nginx and openssl (packages nginx-light, openssl)"
 	listen --server-name infer.example --cors https://infer.example
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 \
 		-subj /CN=infer.example -addext 'subjectAltName=DNS:infer.example' 2>why

@@ -147,7 +147,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 }
 
 @test "time to the first token tells nothing of prompts of another group, and everything within one" {
-	[ "${LONG:-0}" = 1 ] || skip "takes minutes: LONG=1"
+	[ "${LONG:-0}" = 1 ] || skip "needs minutes: LONG=1 runs it"
 	printf 'alpha group=a\nally group=a\nbeta\n' >keys
 	serve -m demo --api-key-file keys
 	perl "$TOP/tests/tools/rank.pl" own 1000 1 alpha beta | tee apart >&3

@@ -92,9 +92,9 @@ wait_for()
 }
 
 @test "a disk that fills up while tokens come ends it with one line" {
-	[ "$(id -u)" = 0 ] || skip "only root may mount"
+	[ "$(id -u)" = 0 ] || skip "needs root, to mount a file system"
 	mkdir disk
-	mount -t tmpfs -o size=16k tmpfs disk 2>/dev/null || skip "no mounting here"
+	mount -t tmpfs -o size=16k tmpfs disk 2>/dev/null || skip "needs the right to mount a file system, which this machine withholds"
 	rc=0
 	yes the | head -n 40 | tr '\n' ' ' >p
 	infer-run -q --no-stdin --ignore-eos --repeat 100 --temp 0 -f p >disk/out 2>err || rc=$?
@@ -145,7 +145,7 @@ wait_for()
 }
 
 @test "a file beyond the limit on sizes: one line and exit code 1, not a signal" {
-	[ "${SAN:-}" != thread ] || skip "the thread sanitizer writes a file of its own before main"
+	[ "${SAN:-}" != thread ] || skip "needs a build without the thread sanitizer, which writes files itself"
 	rc=0
 	err=$(ulimit -f 0; exec env --default-signal=XFSZ infer-run -q --no-stdin -n 4 the of 2>&1 >out) || rc=$?
 	same 1 "$rc"

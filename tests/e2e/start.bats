@@ -8,7 +8,7 @@ setup_more()
 	[ -n "${SAN:-}" ] || "$TOP/tests/tools/start-cost" -r 3 big.gguf >cost
 }
 setup() { cd "$BATS_FILE_TMPDIR" || return; }
-sanitized() { [ -z "${SAN:-}" ] || skip "sanitizers have costs and libraries of their own"; }
+sanitized() { [ -z "${SAN:-}" ] || skip "needs a build without sanitizers, whose start takes longer"; }
 # at_most A B: numbers
 at_most() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > b) { print a " is above " b; exit 1 } }'; }
 of() { json "$1" <cost; }

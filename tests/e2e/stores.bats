@@ -180,8 +180,8 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 }
 
 @test "ollama: a store that may not be read is answered with the group that may" {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	command -v setpriv >/dev/null || skip "needs setpriv"
+	[ "$(id -u)" = 0 ] || skip "needs root, to be another user"
+	command -v setpriv >/dev/null || skip "needs setpriv (package util-linux)"
 	local OLLAMA_MODELS=/tmp/stores.$$/models
 	export OLLAMA_MODELS
 

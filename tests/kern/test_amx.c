@@ -2,6 +2,7 @@
  * functions that replace them, to test the layout and the arithmetic; and the kernels that are
  * used if the system refuses tiles.  Left out under sanitizers, where compiling this takes
  * minutes. */
+#include "../unit/left_out.h"
 #include "mm_cases.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static void test_bits(void **state)
 
 	(void)state;
 	if ((cpu_features() & needs) != needs)
-		skip();
+		left_out("needs a processor with AVX-512 and VNNI");
 	struct kern k = kern_select(needs);
 	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
 		const struct kern_mm *o = &kern_tiles.mm[t];
@@ -138,7 +139,7 @@ static void test_bits_bf16(void **state)
 
 	(void)state;
 	if ((cpu_features() & needs) != needs)
-		skip();
+		left_out("needs a processor with AVX-512");
 	struct kern k = kern_select(needs);
 	kern_act_bf16(&k);
 	kern_act_bf16(&ref);

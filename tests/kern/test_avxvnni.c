@@ -1,6 +1,7 @@
 /* tests/kern/test_avxvnni.c - avxvnni on processors with the AVX-512 form of its instructions:
  * the sources of the folder, compiled for that, give the bits of ref.  Left out under
  * sanitizers, where compiling this takes minutes. */
+#include "../unit/left_out.h"
 #include "mm_cases.h"
 
 #if defined __x86_64__ && defined __GNUC__ && !defined __clang__ && \
@@ -30,7 +31,7 @@ static void test_bits(void **state)
 
 	(void)state;
 	if ((cpu_features() & needs) != needs)
-		skip();
+		left_out("needs a processor with AVX-VNNI");
 	for (int t = 0; t < INFER_TYPE_COUNT; t++)
 		if (kern_evex.mm[t].rows) {
 			shapes_of(&kern_evex, &ref, t);

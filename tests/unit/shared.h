@@ -8,9 +8,9 @@
  *		... open path ...
  *	}
  *
- * Where the file is not there the test is skipped, and the cases are counted: one line on standard
- * output, and the same line at the end of the file that the environment names by LEFT_OUT.  With
- * NEED_SHARED=1 it fails instead.
+ * Where the file is not there the test is skipped: a line on standard output says so, and one at the end
+ * of the file that the environment names by LEFT_OUT counts the cases.  With NEED_SHARED=1 it fails
+ * instead.
  * Call it from the cmocka test itself, before anything that must be given back: it leaves by
  * skip().  A case of nth.h calls shared_find() and a case of its own, without memory, does the
  * counting. */
@@ -53,7 +53,8 @@ __attribute__((unused)) static void shared_need(const char *rel, int cases, char
 		return;
 	if (need && !strcmp(need, "1"))
 		fail_msg("../shared/%s is not there, and NEED_SHARED=1", rel);
-	printf("# left out: %d cases (no ../shared)\n", cases);
+	printf("# left out: needs ../shared/%s, real models and data that are not part of the sources\n",
+	       rel);
 	fflush(stdout);
 	f = to ? fopen(to, "a") : NULL;
 	if (f) {

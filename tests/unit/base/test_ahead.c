@@ -1,4 +1,5 @@
 /* tests/unit/base/test_ahead.c - threads that read a mapped file ahead of its use. */
+#include "../left_out.h"
 #include "../nth.h"
 #include "base/ahead.h"
 #include "base/os.h"
@@ -124,7 +125,7 @@ static void test_ahead(void **state)
 
 	(void)state;
 	if (!make_cold())
-		skip();
+		left_out("needs a file system whose pages can be dropped from memory");
 	a = ahead_new(parts, 2 * STEPS, STEP, &one, 1);
 	assert_non_null(a);
 	nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
@@ -163,7 +164,7 @@ static void test_nodes(void **state)
 		for (int k = 0; k < t.n; k++)
 			t.cpus[k] = rows[i].cpus[k];
 		if (!make_cold())
-			skip();
+			left_out("needs a file system whose pages can be dropped from memory");
 		a = ahead_new(parts, 2 * STEPS, BYTES, &t, rows[i].threads);
 		assert_non_null(a);
 		ahead_reach(a, 0);

@@ -1,4 +1,5 @@
 /* tests/unit/base/test_cpu.c - features and caches, compared with what the kernel reports. */
+#include "../left_out.h"
 #include "../nth.h"
 #include "base/cpu.h"
 
@@ -61,7 +62,7 @@ static void test_features(void **state)
 	int arm = 0;
 #endif
 	if (!cpuinfo(arm ? "Features" : "flags", line))
-		skip();
+		left_out("needs /proc/cpuinfo with flags");
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
 		const char *name = arm ? rows[r].arm : rows[r].x86;
 
@@ -145,7 +146,7 @@ static void test_permit(void **state)
 	assert_int_equal(asked(0, none, 0), SAME);
 	assert_int_equal(asked(0, none, 1), SAME);
 	if (got == CANNOT)
-		skip();
+		left_out("needs the right to filter system calls (seccomp)");
 	assert_int_equal(got, LESS);
 	assert_int_equal(asked(0x1021, none, 0), SAME);
 	assert_int_equal(asked(0x1021, tiles, 1), LESS);
@@ -166,7 +167,7 @@ static void test_model(void **state)
 	cpu_model_name(name);
 	assert_true(strlen(name) < sizeof name);
 	if (!name[0] || !cpuinfo("model name", line))
-		skip();
+		left_out("needs /proc/cpuinfo with a model name");
 	assert_non_null(strstr(line, name));
 }
 
@@ -210,7 +211,7 @@ static void test_caches(void **state)
 	memset(&c, 0xff, sizeof c);
 	cpu_caches(&c);
 	if (l1 <= 0 || l2 <= 0)
-		skip();
+		left_out("needs a system that says the sizes of its caches");
 	assert_int_equal(c.l1d_bytes, l1);
 	assert_int_equal(c.l2_bytes, l2);
 	assert_int_equal(c.l3_bytes, l3 > 0 ? l3 : 0);

@@ -1,4 +1,5 @@
 /* tests/unit/base/test_jwrite.c - written JSON, byte by byte. */
+#include "../left_out.h"
 #include "../nth.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -159,7 +160,7 @@ static void test_locale(void **state)
 	for (i = 0; i < 4 && !setlocale(LC_NUMERIC, names[i]); i++)
 		;
 	if (i == 4)
-		skip();
+		left_out("needs a locale with a decimal comma (package locales-all)");
 	buf_init(&b, MEM_BASE);
 	jw_init(&w, &b);
 	jw_num(&w, NULL, -1.5e-30);

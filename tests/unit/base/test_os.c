@@ -1,4 +1,5 @@
 /* tests/unit/base/test_os.c - files, mappings and limits: os.c and os_limits.c. */
+#include "../left_out.h"
 #include "../nth.h"
 #include "base/os.h"
 #include "put.h"
@@ -86,7 +87,7 @@ static void test_map_ahead(void **state)
 	has = has_advice(f.at, " hg");
 	os_file_unmap(&f);
 	if (has < 0)
-		skip();
+		left_out("needs /proc/self/smaps");
 	assert_int_equal(has, takes_huge_pages());
 }
 
@@ -254,7 +255,7 @@ static void test_reserve_refused(void **state)
 
 	(void)state;
 	if (NTH_SANITIZED)
-		skip();
+		left_out("needs a build without sanitizers, which take all address space");
 	pid = fork();
 	if (!pid) {
 		r.rlim_cur = r.rlim_max = (rlim_t)1 << 30;
