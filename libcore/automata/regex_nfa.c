@@ -112,6 +112,66 @@ static int emit_edge(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 	return add_nfa_node(a, (struct nfa_node){ NFA_EDGE, 0, other, word }, out);
 }
 
+/* Collect the characters that lead from one state to another. */
+static int find_step_set(struct nfa *a, const struct dfa *d, uint32_t from, uint32_t to,
+                         struct cpset *set)
+{
+	TRY(work_steps(a->w, d->n_ranges));
+	for (uint32_t i = 0; i < d->n_ranges; i++)
+		if (d->next[(size_t)from * d->n_classes + d->range_class[i]] == to)
+			TRY(cpset_add(a->x->w, set, d->from[i],
+			              i + 1 < d->n_ranges ? d->from[i + 1] - 1 : DFA_MOST_CP));
+	return cpset_norm(a->x->w, set);
+}
+
+/* Emit the steps of a state; first: the node of state 0. *at: reads a character, or ends. */
+static int emit_state(struct nfa *a, const struct dfa *d, uint32_t state, uint32_t first,
+                      uint32_t next, uint32_t *at)
+{
+	const uint32_t *row = d->next + (size_t)state * d->n_classes;
+
+	*at = dfa_accepts(d, state) ? next : NOWHERE;
+	for (uint32_t c = 0; c < d->n_classes; c++) {
+		struct cpset set = { 0 };
+		uint32_t number, node, k = 0;
+
+		while (row[k] != row[c])
+			k++;
+		TRY(work_steps(a->w, k));
+		if (k < c || !dfa_live(row[c]))
+			continue;
+		TRY(find_step_set(a, d, state, row[c], &set));
+		TRY(regex_set(a->x, &set, &number));
+		TRY(add_nfa_node(a, (struct nfa_node){ NFA_SET, number, first + row[c], 0 },
+		                 &node));
+		if (*at != NOWHERE)
+			TRY(add_nfa_node(a, (struct nfa_node){ NFA_SPLIT, 0, node, *at }, &node));
+		*at = node;
+	}
+	return INFER_OK;
+}
+
+/* Emit the states of an automaton, each a node that leads to its steps. */
+static int emit_dfa(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+{
+	const struct dfa *d = a->x->dfas[re->lo];
+	struct cpset none = { 0 };
+	const uint32_t first = a->n;
+	uint32_t set, at;
+
+	TRY(regex_set(a->x, &none, &set));
+	for (uint32_t i = 0; i < d->n_states; i++)
+		TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_SET, .arg = set, .a = next },
+		                 &at));
+	for (uint32_t i = 1; i < d->n_states; i++) {
+		TRY(emit_state(a, d, i, first, next, &at));
+		if (at != NOWHERE)
+			a->at[first + i] = (struct nfa_node){ NFA_SPLIT, 0, at, at };
+	}
+	*out = first + d->start;
+	return INFER_OK;
+}
+
 static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
 {
 	uint32_t at = next, kid;
@@ -148,6 +208,8 @@ static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 	case RE_AHEAD:
 	case RE_BEHIND:
 		return emit_look(a, re, next, out);
+	case RE_DFA:
+		return emit_dfa(a, re, next, out);
 	}
 	return INFER_OK;
 }

@@ -43,7 +43,7 @@ int regex_set(struct regex *x, const struct cpset *s, uint32_t *set)
 	return htab_insert(x->w, &x->index, e, hash, *set);
 }
 
-static int add_node(struct regex *x, enum re_kind kind, const char *at, struct re **out)
+int regex_node(struct regex *x, enum re_kind kind, const char *at, struct re **out)
 {
 	TRY(work_steps(x->w, 8));
 	TRY(work_alloc(x->w, out, 1, sizeof **out));
@@ -53,9 +53,9 @@ static int add_node(struct regex *x, enum re_kind kind, const char *at, struct r
 	return INFER_OK;
 }
 
-static int add_set_node(struct regex *x, const char *at, const struct cpset *s, struct re **out)
+int regex_set_node(struct regex *x, const char *at, const struct cpset *s, struct re **out)
 {
-	TRY(add_node(x, RE_SET, at, out));
+	TRY(regex_node(x, RE_SET, at, out));
 	return regex_set(x, s, &(*out)->lo);
 }
 
@@ -134,7 +134,7 @@ static int parse_group(struct regex *x, const char **at, uint32_t depth, struct 
 		const char *mark = s + 1 + behind;
 
 		if (*mark == '=' || *mark == '!') {
-			TRY(add_node(x, behind ? RE_BEHIND : RE_AHEAD, open, &look));
+			TRY(regex_node(x, behind ? RE_BEHIND : RE_AHEAD, open, &look));
 			look->lo = *mark == '!';
 			s = mark + 1;
 		} else if (s[1] == ':') {
@@ -170,11 +170,11 @@ static int parse_atom(struct regex *x, const char **at, uint32_t depth, struct r
 	*fixed = 1;
 	if (*s == '^' || *s == '$') {
 		++*at;
-		return add_node(x, *s == '^' ? RE_BEGIN : RE_END, s, out);
+		return regex_node(x, *s == '^' ? RE_BEGIN : RE_END, s, out);
 	}
 	if (*s == '\\' && x->end - s > 1 && (s[1] == 'b' || s[1] == 'B')) {
 		*at += 2;
-		return add_node(x, s[1] == 'b' ? RE_WORD_EDGE : RE_NO_WORD_EDGE, s, out);
+		return regex_node(x, s[1] == 'b' ? RE_WORD_EDGE : RE_NO_WORD_EDGE, s, out);
 	}
 	*fixed = 0;
 	if (*s == '(') {
@@ -197,7 +197,7 @@ static int parse_atom(struct regex *x, const char **at, uint32_t depth, struct r
 		*at += utf8_get(s, (size_t)(x->end - s), &cp);
 		TRY(cpset_add(x->w, &set, cp, cp));
 	}
-	return add_set_node(x, s, &set, out);
+	return regex_set_node(x, s, &set, out);
 }
 
 /* Parse an atom and its quantifier. */
@@ -217,7 +217,7 @@ static int parse_term(struct regex *x, const char **at, uint32_t depth, struct r
 		return regex_bad(x, s, INFER_EINVAL, "nothing to repeat");
 	if (lo > hi)
 		return regex_bad(x, s, INFER_EINVAL, "a repeat of %u to %u times", lo, hi);
-	TRY(add_node(x, RE_REPEAT, s, out));
+	TRY(regex_node(x, RE_REPEAT, s, out));
 	(*out)->kid = kid;
 	(*out)->kinds |= kid->kinds;
 	(*out)->lo = lo;
@@ -233,12 +233,12 @@ static int parse_alternatives(struct regex *x, const char **at, uint32_t depth, 
 {
 	struct re *alt, **next_alt;
 
-	TRY(add_node(x, RE_ALT, *at, &alt));
+	TRY(regex_node(x, RE_ALT, *at, &alt));
 	next_alt = &alt->kid;
 	for (;;) {
 		struct re *seq, *kid;
 
-		TRY(add_node(x, RE_CAT, *at, &seq));
+		TRY(regex_node(x, RE_CAT, *at, &seq));
 		while (*at < x->end && **at != '|' && **at != ')') {
 			TRY(parse_term(x, at, depth, &kid));
 			kid->next = seq->kid;

@@ -15,8 +15,9 @@ enum re_kind {
 	RE_END,
 	RE_WORD_EDGE,
 	RE_NO_WORD_EDGE,
-	RE_AHEAD, /* look-ahead; lo: 1 if negated */
-	RE_BEHIND /* look-behind; lo: 1 if negated */
+	RE_AHEAD,  /* look-ahead; lo: 1 if negated */
+	RE_BEHIND, /* look-behind; lo: 1 if negated */
+	RE_DFA     /* lo: index of an automaton of the pattern; its words */
 };
 
 struct re {
@@ -35,6 +36,8 @@ struct regex {
 	struct cpset *sets;
 	uint32_t n_sets, cap;
 	struct htab index; /* of sets */
+	struct dfa **dfas; /* of RE_DFA; owned by terms.c */
+	uint32_t n_dfas, cap_dfas;
 };
 
 /* Parse text[0 .. n), which is borrowed.
@@ -42,6 +45,14 @@ struct regex {
 int regex_parse(struct regex *x, struct work *w, const char *text, size_t n);
 /* Find or add a normal set; *set: its number. */
 int regex_set(struct regex *x, const struct cpset *s, uint32_t *set);
+/* Add a node; at: its position in the pattern.  regex_set_node: of the characters of a normal set. */
+int regex_node(struct regex *x, enum re_kind kind, const char *at, struct re **out);
+int regex_set_node(struct regex *x, const char *at, const struct cpset *s, struct re **out);
+/* Parse an expression of Rust's crate regex (terms.h); x->text is set. */
+int regex_parse_rust(struct regex *x, const char *text, size_t n, const char *flags,
+                     struct re **out);
+/* Add all characters that differ from those of s in case alone; s becomes normal. */
+int regex_fold(struct work *w, struct cpset *s);
 /* Fail with "...: character 5: " and the message; at: position in the pattern.  Returns code. */
 int regex_bad(const struct regex *x, const char *at, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), cold));

@@ -131,6 +131,7 @@ void constraints_free(struct constraints *c)
 		c->masks = k->next;
 		mask_free(k->mask);
 		infer_grammar_free(k->g);
+		mem_free(k->tokens);
 		mem_free(k);
 	}
 	vocab_free(c->vocab);

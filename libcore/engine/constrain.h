@@ -20,6 +20,7 @@ struct shared_mask {
 	struct shared_mask *next;
 	infer_grammar *g;
 	struct mask *mask;
+	uint64_t *tokens; /* of each set of tokens of the grammar; NULL: there are none */
 	uint32_t users;
 };
 /* A cached encoding: bytes forced after a token, and their token ids. */
@@ -43,6 +44,10 @@ struct constraints {
 int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_t n_vocab,
                     infer_error *err);
 void constraints_free(struct constraints *c); /* NULL is fine */
+/* token_sets.c: find the tokens of each set of a grammar; the caller frees *out with mem_free.
+ * INFER_EEMPTY  the model does not have a token; INFER_ENOMEM */
+int token_sets_new(uint64_t **out, const struct constraints *c, const struct grammar *g,
+                   infer_error *err);
 /* Return the bytes of a token for the grammar; *n 0: the token is never allowed. *control 1: a control
  * token, whose bytes the grammar reads after a 0xff, which is left out here. */
 void constraints_bytes(const struct constraints *c, int32_t id, const char **at, size_t *n,

@@ -86,6 +86,7 @@ static void trim_shared_masks(struct constraints *c)
 		*at = k->next;
 		mask_free(k->mask);
 		infer_grammar_free(k->g);
+		mem_free(k->tokens);
 		mem_free(k);
 	}
 }
@@ -100,8 +101,11 @@ static int make_shared_mask(struct shared_mask **out, const struct constraints *
 	*out = NULL;
 	if (!k)
 		return err_set(err, INFER_ENOMEM, "no memory for a constraint");
-	rc = mask_new(&k->mask, g->g, c->vocab, MATCH_TIDY, &most, err);
+	rc = token_sets_new(&k->tokens, c, g->g, err);
+	if (!rc)
+		rc = mask_new(&k->mask, g->g, c->vocab, MATCH_TIDY, &most, err);
 	if (rc) {
+		mem_free(k->tokens);
 		mem_free(k);
 		return rc;
 	}
@@ -279,10 +283,7 @@ static int may_follow(struct grammar_state *f, const int32_t *ids, int32_t n, in
 	TRY(match_copy(f->m, &f->try, &f->at, err));
 	for (int32_t i = 0; i < n && !rc && match_live(&f->try); i++) {
 		constraints_bytes(f->c, ids[i], &at, &bytes, &control);
-		if (control)
-			rc = match_byte(f->m, &f->try, 0xff, err);
-		for (size_t k = 0; k < bytes && !rc; k++)
-			rc = match_byte(f->m, &f->try, (uint8_t)at[k], err);
+		rc = match_token(f->m, &f->try, (uint32_t)ids[i], control, at, bytes, err);
 	}
 	*may = !rc && match_live(&f->try);
 	return rc;
@@ -342,13 +343,14 @@ static int look_ahead(struct grammar_state *f, infer_error *err)
 }
 
 /* Advance the grammar by the bytes of a token. INFER_EEMPTY if it does not accept them. */
-static int feed_grammar(struct grammar_state *f, const char *at, size_t n, int control,
-                        infer_error *err)
+static int feed_grammar(struct grammar_state *f, int32_t token, infer_error *err)
 {
-	if (control)
-		TRY(match_byte(f->m, &f->at, 0xff, err));
-	for (size_t i = 0; i < n; i++)
-		TRY(match_byte(f->m, &f->at, (uint8_t)at[i], err));
+	const char *at;
+	size_t n;
+	int control;
+
+	constraints_bytes(f->c, token, &at, &n, &control);
+	TRY(match_token(f->m, &f->at, (uint32_t)token, control, at, n, err));
 	return match_live(&f->at)
 	               ? INFER_OK
 	               : err_set(err, INFER_EEMPTY, "a token does not satisfy the constraint");
@@ -363,16 +365,15 @@ static int is_newlines(const struct grammar_state *f, int32_t token)
 }
 
 /* Accept the first token after the free text. Newlines that the grammar does not accept are skipped. */
-static int take_after_gap(struct grammar_state *f, int32_t token, const char *at, size_t n,
-                          int control, infer_error *err)
+static int take_after_gap(struct grammar_state *f, int32_t token, infer_error *err)
 {
 	int rc;
 
 	f->phase = CONSTRAINED;
 	if (!is_newlines(f, token))
-		return feed_grammar(f, at, n, control, err);
+		return feed_grammar(f, token, err);
 	TRY(match_copy(f->m, &f->try, &f->at, err));
-	rc = feed_grammar(f, at, n, control, err);
+	rc = feed_grammar(f, token, err);
 	return rc == INFER_EEMPTY ? match_copy(f->m, &f->at, &f->try, err) : rc;
 }
 
@@ -389,9 +390,9 @@ static int advance_state(struct grammar_state *f, int32_t token, infer_error *er
 		if (f->matched == f->o.free_until.len)
 			f->phase = used == n ? GAP : CONSTRAINED;
 	} else if (f->phase == GAP) {
-		TRY(as_constraint(take_after_gap(f, token, at, n, control, err), err));
+		TRY(as_constraint(take_after_gap(f, token, err), err));
 	} else {
-		TRY(as_constraint(feed_grammar(f, at, n, control, err), err));
+		TRY(as_constraint(feed_grammar(f, token, err), err));
 	}
 	return look_ahead(f, err);
 }
@@ -422,9 +423,7 @@ void grammar_state_accept(struct grammar_state *f, int32_t token)
 static int fill_after_forced(struct grammar_state *f, enum mask_source source, infer_error *err)
 {
 	const struct match_state here = f->at;
-	const char *at;
-	size_t n;
-	int control, rc = INFER_OK;
+	int rc = INFER_OK;
 
 	if (f->phase != CONSTRAINED || f->at_start)
 		return INFER_OK;
@@ -432,10 +431,8 @@ static int fill_after_forced(struct grammar_state *f, enum mask_source source, i
 	TRY(match_copy(f->m, &f->try, &f->at, err));
 	f->at = f->try;
 	f->try = (struct match_state){ 0 };
-	for (int32_t i = f->next_forced; i < f->n_forced && !rc; i++) {
-		constraints_bytes(f->c, f->forced[i], &at, &n, &control);
-		rc = feed_grammar(f, at, n, control, err);
-	}
+	for (int32_t i = f->next_forced; i < f->n_forced && !rc; i++)
+		rc = feed_grammar(f, f->forced[i], err);
 	if (!rc)
 		rc = fill_constrained(f, source, err);
 	match_drop(f->m, &f->at);
@@ -538,6 +535,7 @@ static int begin_grammar_state(struct grammar_state *f, infer_error *err)
 	TRY(find_reasoning_end(f, err));
 	TRY(get_shared_mask(&f->shared, f->c, o->grammar, err));
 	TRY(match_new(&f->m, o->grammar->g, MATCH_TIDY, &o->grammar->budget, err));
+	match_set_tokens(f->m, f->shared->tokens, (uint32_t)mask_words(f));
 	TRY(match_begin(f->m, &f->at, err));
 	f->phase = o->free_until.len ? FREE : CONSTRAINED;
 	f->at_start = o->last == infer_token_special(f->c->tok, INFER_BOS);

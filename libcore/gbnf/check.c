@@ -125,6 +125,8 @@ static int compile_rules(struct gbnf *p, struct grammar *g)
 			p->code[pc].a = p->rule[p->code[pc].a].start;
 	g->code = p->code;
 	g->set = p->set;
+	g->token_set = p->token_set;
+	g->n_token_sets = p->n_tokens;
 	g->n_code = p->n_code;
 	g->root = p->rule[p->root].start;
 	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));

@@ -18,7 +18,8 @@ struct gbnf {
 	struct code *code;
 	struct rule *rule;
 	struct charset *set;
-	uint32_t n_code, cap_code, n_rules, cap_rules, n_sets, cap_sets, root;
+	struct token_set *token_set;
+	uint32_t n_code, cap_code, n_rules, cap_rules, n_sets, cap_sets, n_tokens, cap_tokens, root;
 };
 
 /* Parse the text to the code of all rules; OP_CALL holds the index of a rule. */

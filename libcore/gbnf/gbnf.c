@@ -2,6 +2,7 @@
  *
  *	name ::= alternative | alternative ...
  *	"text"  [a-z]  [^a-z]  .  name  ( ... )  x*  x+  x?  x{2}  x{2,}  x{2,5}  # remark
+ *	<token>  <[7]>  !<token>
  *
  * A rule ends with its line, unless it is inside parentheses or the line ends with | or ::=. */
 #include "gbnf/compile.h"
@@ -268,6 +269,40 @@ static int parse_braces(struct gbnf *p, uint32_t *lo, uint32_t *hi)
 	return *lo > *hi ? fail_at(p, at, "the minimum is above the maximum") : INFER_OK;
 }
 
+/* Parse a token by its text, <think>, or its id, <[7]>; after ! any other token. */
+static int parse_token(struct gbnf *p)
+{
+	const char *at = p->s, *end;
+	struct token_set set = { .negated = *at == '!' };
+	struct dfa_range *id;
+
+	p->s += set.negated;
+	end = p->s < p->end && *p->s == '<' ? memchr(p->s, '>', (size_t)(p->end - p->s)) : NULL;
+	if (!end || end - p->s < 2 || memchr(p->s, '\n', (size_t)(end - p->s)))
+		return fail_at(p, at, "a token is written <text> or <[id]>");
+	if (p->s[1] == '[' && end[-1] == ']') {
+		TRY(work_alloc(&p->w, &id, 1, sizeof *id));
+		p->s += 2;
+		TRY(parse_count(p, &id->lo));
+		if (p->s != end - 1)
+			return fail_at(p, at, "not the id of a token");
+		id->hi = id->lo;
+		set.range = id;
+		set.n_ranges = 1;
+	} else {
+		char *name;
+
+		set.n = (uint32_t)(end + 1 - p->s);
+		TRY(work_alloc(&p->w, &name, set.n, 1));
+		memcpy(name, p->s, set.n);
+		set.name = name;
+	}
+	p->s = end + 1;
+	TRY(work_grow(&p->w, &p->token_set, &p->cap_tokens, p->n_tokens + 1, sizeof *p->token_set));
+	p->token_set[p->n_tokens] = set;
+	return emit_op(p, OP_TOKEN, p->n_tokens++, 0);
+}
+
 /* Parse an element.  *there: 0 if none begins here */
 static int parse_element(struct gbnf *p, int depth, int *there)
 {
@@ -294,7 +329,7 @@ static int parse_element(struct gbnf *p, int depth, int *there)
 		return INFER_OK;
 	case '<':
 	case '!':
-		return err_set(p->w.err, INFER_EUNSUP, "the grammar names a token: not supported");
+		return parse_token(p);
 	default:
 		break;
 	}

@@ -1,6 +1,7 @@
 /* grammar/shared.c - compile constraints; reference-counted handles, named by a hash. */
 #include "schema/schema.h"
 #include "grammar/shared.h"
+#include "lark/lark.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/sha256.h"
@@ -107,20 +108,27 @@ struct compile {
 	infer_error *err;
 };
 
+static struct schema_opts schema_opts_of(struct compile *c)
+{
+	const uint32_t flags = c->s->flags;
+
+	return (struct schema_opts){
+		.annotate = (flags & INFER_GRAMMAR_ANNOTATE) != 0,
+		.lax = (flags & INFER_GRAMMAR_LAX) != 0,
+		.strict_formats = (flags & INFER_GRAMMAR_STRICT_FORMATS) != 0,
+		.ignored = &c->ignored,
+		.annotations = &c->annotations,
+		.ordered = (flags & INFER_GRAMMAR_ORDERED) != 0,
+		.canonical = !(flags & INFER_GRAMMAR_AS_WRITTEN),
+		.closed = !(flags & INFER_GRAMMAR_AS_WRITTEN),
+	};
+}
+
 static int compile_schema(struct compile *c, struct grammar **g)
 {
 	static const char object[] = "{\"type\":\"object\"}";
 	const struct infer_grammar_source *s = c->s;
-	const struct schema_opts opts = {
-		.annotate = (s->flags & INFER_GRAMMAR_ANNOTATE) != 0,
-		.lax = (s->flags & INFER_GRAMMAR_LAX) != 0,
-		.strict_formats = (s->flags & INFER_GRAMMAR_STRICT_FORMATS) != 0,
-		.ignored = &c->ignored,
-		.annotations = &c->annotations,
-		.ordered = (s->flags & INFER_GRAMMAR_ORDERED) != 0,
-		.canonical = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
-		.closed = !(s->flags & INFER_GRAMMAR_AS_WRITTEN),
-	};
+	const struct schema_opts opts = schema_opts_of(c);
 	const struct json *schema;
 
 	if (s->form == INFER_GRAMMAR_OBJECT)
@@ -129,6 +137,14 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		TRY(jread(&schema, &c->mem, s->text.at, s->text.len, "json_schema", c->err));
 	TRY(schema_compile(g, schema, &opts, c->left, c->err));
 	return ir_is_none(*g) ? schema_none(schema, c->err) : INFER_OK;
+}
+
+static int compile_lark(struct compile *c, struct grammar **g)
+{
+	const struct schema_opts json = schema_opts_of(c);
+
+	return lark_compile(g, c->s->text.at, c->s->text.len, &json, &c->annotations, c->left,
+	                    c->err);
 }
 
 static int compile_choice(struct compile *c, struct grammar **g)
@@ -161,7 +177,8 @@ static int compile_source(struct compile *c, struct grammar **g)
 	case INFER_GRAMMAR_OBJECT:
 		return compile_schema(c, g);
 	case INFER_GRAMMAR_RULES:
-		return gbnf_compile(g, t.at, t.len, c->left, c->err);
+		return lark_is(t.at, t.len) ? compile_lark(c, g)
+		                            : gbnf_compile(g, t.at, t.len, c->left, c->err);
 	case INFER_GRAMMAR_REGEX:
 		return grammar_regex(g, t.at, t.len, c->left, c->err);
 	case INFER_GRAMMAR_CHOICE:

@@ -95,12 +95,22 @@ enum op {
 	OP_END,   /* the end of the rule */
 	OP_BYTE,  /* read the byte a; as the next two, only in constraints built from parts */
 	OP_TEXT,  /* read a text of automaton plain[a]; b: 1: each " in it is preceded by a \ */
-	OP_VALUE  /* read a JSON value of goal a */
+	OP_VALUE, /* read a JSON value of goal a */
+	OP_TOKEN, /* read a token of token_set[a], whatever its bytes */
+	OP_LEX    /* read a terminal, a text of plain[a] that is not empty; b: 1: the shortest */
 };
 
 struct code {
 	enum op op;
 	uint32_t a, b;
+};
+
+/* tokens by id or by text; negated: all others */
+struct token_set {
+	int negated;
+	uint32_t n_ranges, n;
+	const struct dfa_range *range; /* ids */
+	const char *name;              /* [n] the text of one token; NULL: none */
 };
 
 /* a set of characters; ranges ascend and do not touch */
@@ -117,10 +127,17 @@ struct grammar {
 	const struct dfa *text;
 	const struct code *code;
 	const struct charset *set;
-	const struct dfa **plain; /* of OP_TEXT */
+	const struct dfa **plain; /* of OP_TEXT and OP_LEX */
+	struct token_set *token_set;
+	uint32_t n_token_sets;
+	/* Lexed: terminals (OP_LEX) are read as ir/match_lex.c says.  Before each of them, texts of
+	 * plain[skip] are skipped (NOWHERE: none): once or any number of times; skip_first: also
+	 * before the first */
+	int lexed, skip_once, skip_first;
+	uint32_t skip;
 	uint32_t n_code;
 	uint8_t *code_live; /* [n_code] 1: some text leads from here to the end of the rule */
-	uint8_t *code_ends; /* [n_code] 1: the empty text does; constraints of parts, else NULL */
+	uint8_t *code_ends; /* [n_code] 1: the empty text does; or NULL */
 	uint32_t root, n_goals, cap_goals;
 	struct goal *goal;
 	uint32_t n_dfas, cap_dfas;

@@ -128,6 +128,8 @@ int match_begin(struct match *m, struct match_state *at, infer_error *err)
 	else
 		rc = STEP_PUSH(&s, ITEM_VALUE, done, NULL, m->g->root,
 		               m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
+	if (!rc && m->g->lexed && m->g->skip_first)
+		rc = step_add_skips(&s);
 	stack_drop(&m->stacks, done);
 	if (rc) {
 		match_drop(m, &s.out);
@@ -142,13 +144,13 @@ int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_erro
 {
 	struct step s = { m, m->g, m->steps, { 0 }, err };
 
-	for (uint32_t i = 0; i < at->n; i++) {
-		int rc = step_stack(&s, at->top[i], byte);
+	int rc = m->g->lexed ? step_lexed_state(&s, at, byte) : INFER_OK;
 
-		if (rc) {
-			match_drop(m, &s.out);
-			return rc;
-		}
+	for (uint32_t i = 0; i < at->n && !m->g->lexed && !rc; i++)
+		rc = step_stack(&s, at->top[i], byte);
+	if (rc) {
+		match_drop(m, &s.out);
+		return rc;
 	}
 	match_drop(m, at);
 	*at = s.out;
@@ -157,6 +159,8 @@ int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_erro
 
 int match_may_end(const struct match *m, const struct match_state *at)
 {
+	if (m->g->lexed)
+		return lexed_may_end(m, at);
 	for (uint32_t i = 0; i < at->n; i++) {
 		const struct stack_item *n = item_after_end(m->g, at->top[i]);
 

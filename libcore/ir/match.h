@@ -41,6 +41,15 @@ void match_drop(struct match *m, struct match_state *at); /* free its stacks; *a
 
 /* Advance the state by a byte. */
 int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_error *err);
+/* The tokens of each set of the grammar: bits[set][words], borrowed; without them OP_TOKEN reads none. */
+void match_set_tokens(struct match *m, const uint64_t *bits, uint32_t words);
+/* Add the tokens that OP_TOKEN may read next to wants[words] (NULL: only ask); *some: 1 if it may. */
+int match_wants(struct match *m, const struct match_state *at, uint64_t *wants, int *some,
+                infer_error *err);
+/* Advance the state by a token: by its bytes (control: 0xff before them), or by its id if a set of tokens
+ * may come next. */
+int match_token(struct match *m, struct match_state *at, uint32_t id, int control,
+                const char *bytes, size_t n, infer_error *err);
 static inline int match_live(const struct match_state *at) { return at->n > 0; }
 /* True if the text may end here. */
 int match_may_end(const struct match *m, const struct match_state *at);

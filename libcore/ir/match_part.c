@@ -17,6 +17,8 @@ int step_after_value(struct step *s, struct stack_item *up, uint8_t b)
 	struct step in = { s->m, s->g, s->left, { 0 }, s->err };
 	int rc = step_enter_rule(&in, up->data[0], up->up);
 
+	if (!rc && s->g->lexed)
+		rc = step_add_skips(&in);
 	s->left = in.left;
 	for (uint32_t i = 0; i < in.out.n && !rc; i++)
 		rc = step_stack(s, in.out.top[i], b);

@@ -66,7 +66,10 @@ static int follow_entry(struct step *s, struct match_state *e, struct stack_item
 	switch (c->op) {
 	case OP_CHAR:
 	case OP_BYTE:
+	case OP_TOKEN:
 		return step_add(s, stack_ref(x));
+	case OP_LEX:
+		return STEP_PUSH(s, ITEM_LEX, x->up, NULL, pc, s->g->plain[c->a]->start, 0, 0, 0);
 	case OP_SPLIT:
 		TRY(add_entry(s, e, c->a, x->up));
 		return add_entry(s, e, c->b, x->up);
@@ -125,6 +128,8 @@ int step_rule(struct step *s, struct stack_item *top, uint8_t b)
 
 	if (c->op == OP_BYTE)
 		return b == c->a ? step_enter_rule(s, top->data[0] + 1, top->up) : INFER_OK;
+	if (c->op == OP_TOKEN)
+		return INFER_OK;
 	if (c->op != OP_CHAR)
 		return step_after_value(s, top, b);
 	set = s->g->set + c->a;

@@ -290,6 +290,9 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 		return step_text(s, top, b);
 	case ITEM_PART_TEXT:
 		return step_part_text(s, top, b);
+	case ITEM_LEX:
+	case ITEM_SKIP:
+		return step_lex(s, top, b);
 	case ITEM_VALUE:
 		return step_value(s, top, b);
 	case ITEM_LITERAL:
@@ -315,6 +318,7 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 	case ITEM_NAME:
 	case ITEM_ELEMENT_TEXT:
 	case ITEM_BYTES:
+	case ITEM_LEX_SET:
 	case ITEM_SEEN:
 		break;
 	}

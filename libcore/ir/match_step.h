@@ -28,16 +28,26 @@ enum item_kind {
 	ITEM_RULE,      /* index in the code, decoder */
 	ITEM_TEXT,      /* of grammar.text: state, decoder */
 	ITEM_PART_TEXT, /* index in the code, state, decoder */
+	ITEM_LEX,       /* a terminal: LEX_PC, LEX_STATE ... */
+	ITEM_SKIP,      /* as ITEM_LEX, of plain[skip]; up: the whole stack before it */
 	ITEM_HOLE,      /* bottom of stacks that are parsed separately; accepts no byte */
 	ITEM_UNIQUE_ARRAY, /* as ITEM_ARRAY; side: the elements so far, ITEM_SEEN */
 	ITEM_ELEMENT,      /* an element of such an array; side: its stack, which ends on a hole */
 	ITEM_ELEMENT_TEXT, /* below ITEM_ELEMENT; side: the bytes of the element, ITEM_BYTES */
 	ITEM_BYTES,        /* number of bytes, the last bytes; up: the bytes before */
+	ITEM_LEX_SET,      /* terminals of a state, for masks: mask/inner.h */
 	ITEM_SEEN          /* length, bytes of an element in canonical form; up: earlier elements */
 };
 /* data of arrays and objects: index of the shape, enum position, white space, elements or members;
  * counters of an array, open needs of an object; bits of the slots read */
 enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
+enum {
+	LEX_PC,
+	LEX_STATE,
+	LEX_MODE,
+	LEX_ACC,
+	LEX_BEGUN
+};                                             /* MODE, ACC: decoder; BEGUN: 1: it has bytes */
 enum position { AT_FIRST, AT_AFTER, AT_NEXT }; /* after the bracket, after a value, after a comma */
 /* allowed white space: any, none, a newline was read; + characters of indentation */
 enum { SPACE_ANY, SPACE_NONE, NEWLINE };
@@ -47,6 +57,8 @@ struct match {
 	const struct grammar *g;
 	enum match_spaces spaces;
 	uint64_t steps;
+	const uint64_t *tokens; /* match_set_tokens */
+	uint32_t token_words;
 	struct slab *slab, own; /* own: empty if the slab is borrowed */
 	struct stacks stacks;
 	uint32_t *scratch; /* data of the largest item */
@@ -127,6 +139,16 @@ int step_colon(struct step *s, struct stack_item *top, uint8_t b);
 int step_rule(struct step *s, struct stack_item *top, uint8_t b);
 int step_text(struct step *s, struct stack_item *top, uint8_t b);
 int step_part_text(struct step *s, struct stack_item *top, uint8_t b);
+/* match_lex.c: advance a terminal, which does not end */
+int step_lex(struct step *s, struct stack_item *top, uint8_t b);
+/* Advance a state of a lexed grammar by a byte. */
+int step_lexed_state(struct step *s, const struct match_state *at, uint8_t b);
+/* Add the stacks after the terminals that may have ended here; s->out: fresh stacks. */
+int step_end_lexemes(struct step *s, const struct match_state *at);
+/* Add the stacks that skip texts before the terminals in s->out. */
+int step_add_skips(struct step *s);
+int lexed_may_end(const struct match *m, const struct match_state *at);
+const struct dfa *lex_dfa(const struct grammar *g, const struct stack_item *n);
 /* Continue with the item below a value that has ended. */
 int step_end_value(struct step *s, struct stack_item *up);
 /* Advance by the byte after a number, which ends only with that byte. */

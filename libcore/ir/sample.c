@@ -179,7 +179,9 @@ static void code_least(struct sampler *s)
 				n = add_capped(to[c[i].a], to[i + 1]);
 			else if (c[i].op == OP_VALUE)
 				n = add_capped(s->goal[c[i].a], to[i + 1]);
-			else if (c[i].op == OP_TEXT)
+			else if (c[i].op == OP_TOKEN)
+				n = FAR;
+			else if (c[i].op == OP_TEXT || c[i].op == OP_LEX)
 				n = add_capped(text_least(s->g->plain[c[i].a]), to[i + 1]);
 			else if (c[i].op != OP_END)
 				n = to[c[i].a];
@@ -264,6 +266,11 @@ static int64_t item_far(const struct sampler *s, const struct stack_item *n)
 		return s->code[n->data[0]];
 	case ITEM_TEXT:
 		return s->g->text->least[n->data[0]];
+	case ITEM_LEX:
+		return (int64_t)lex_dfa(s->g, n)->least[n->data[LEX_STATE]] +
+		       s->code[n->data[LEX_PC] + 1];
+	case ITEM_SKIP:
+		return lex_dfa(s->g, n)->least[n->data[LEX_STATE]];
 	default:
 		return 0;
 	}

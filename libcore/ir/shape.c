@@ -312,7 +312,10 @@ static int reaches_end(const struct grammar *g, const uint8_t *yes, uint32_t pc,
 	case OP_CHAR:
 		return !empty && yes[pc + 1] && g->set[c->a].n;
 	case OP_BYTE:
+	case OP_TOKEN:
 		return !empty && yes[pc + 1];
+	case OP_LEX:
+		return !empty && yes[pc + 1] && !dfa_is_none(g->plain[c->a]);
 	}
 	return 0;
 }

@@ -168,6 +168,8 @@ static int build_entry(struct entry_builder *f)
 		return build_stack_entry(f);
 	case ENTRY_SLOTS:
 		return build_slots_entry(f, key->what);
+	case ENTRY_LEX:
+		return build_lex_entry(f);
 	case ENTRY_STRING:
 	case ENTRY_NAME:
 	case ENTRY_TEXT:

@@ -37,7 +37,7 @@ int builder_grow(struct entry_builder *f, void *p, uint32_t *cap, uint32_t need,
 int builder_add_exit(struct entry_builder *f, uint32_t node, uint32_t slot)
 {
 	TRY(builder_grow(f, &f->exit, &f->cap_exits, f->n_exits + 1, sizeof *f->exit));
-	f->exit[f->n_exits++] = (struct entry_exit){ node, slot };
+	f->exit[f->n_exits++] = (struct entry_exit){ node, slot, 0 };
 	return INFER_OK;
 }
 
@@ -50,6 +50,12 @@ static int compare_exits(const void *x, const void *y)
 	return (a->node > b->node) - (a->node < b->node);
 }
 
+/* Return the first text with bytes that remain after the exit. */
+static uint32_t rest_begin(const struct trie *t, const struct entry_exit *x)
+{
+	return x->before ? t->node[x->node].first : trie_end(t, x->node);
+}
+
 /* Build the trie of the texts that remain after exits a ... b - 1. */
 static int make_rest(struct entry_builder *f, struct ending *to, uint32_t a, uint32_t b)
 {
@@ -59,7 +65,7 @@ static int make_rest(struct entry_builder *f, struct ending *to, uint32_t a, uin
 	uint32_t n = 0;
 
 	for (uint32_t i = a; i < b; i++)
-		most += t->node[t->node[f->exit[i].node].skip].first - trie_end(t, f->exit[i].node);
+		most += t->node[t->node[f->exit[i].node].skip].first - rest_begin(t, f->exit + i);
 	if (!builder_charge(f, most) || most > UINT32_MAX)
 		return builder_too_long(f);
 	if (!most)
@@ -69,10 +75,11 @@ static int make_rest(struct entry_builder *f, struct ending *to, uint32_t a, uin
 		return err_nomem(f->err);
 	for (uint32_t i = a; i < b; i++) {
 		const struct trie_node *x = t->node + f->exit[i].node;
+		const uint32_t cut = x->depth - (uint32_t)f->exit[i].before;
 
-		for (uint32_t k = x[1].first; k < t->node[x->skip].first; k++)
-			text[n++] = (struct trie_text){ t->text[k].at + x->depth,
-				                        t->text[k].n - x->depth, t->text[k].id };
+		for (uint32_t k = rest_begin(t, f->exit + i); k < t->node[x->skip].first; k++)
+			text[n++] = (struct trie_text){ t->text[k].at + cut, t->text[k].n - cut,
+				                        t->text[k].id };
 	}
 	TRY(trie_make(&to->rest, text, n, &f->k->slab, f->err));
 	to->rest.serial = ++f->k->serial;
@@ -108,7 +115,7 @@ static int make_endings(struct entry_builder *f)
 
 	if (!f->n_exits)
 		return INFER_OK;
-	if (f->e->key.kind == ENTRY_SLOTS)
+	if (f->e->key.kind == ENTRY_SLOTS || f->e->key.kind == ENTRY_LEX)
 		qsort(f->exit, f->n_exits, sizeof *f->exit, compare_exits);
 	for (uint32_t i = 0; i < f->n_exits; i++)
 		n += !i || f->exit[i].slot != f->exit[i - 1].slot;
@@ -193,6 +200,10 @@ void entry_free(struct mask *k, struct entry *e)
 		trie_fini(&e->ending[i].rest);
 		slab_free(&k->slab, e->ending[i].id);
 	}
+	for (uint32_t i = 0; i < e->n_lex_sets; i++)
+		slab_free(&k->slab, e->lex_set[i].bits);
+	slab_free(&k->slab, e->lex_set);
+	slab_free(&k->slab, e->continues);
 	slab_free(&k->slab, e->ending);
 	slab_free(&k->slab, e->slot);
 	slab_free(&k->slab, e->partial);

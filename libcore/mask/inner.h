@@ -18,7 +18,8 @@ enum entry_kind {
 	ENTRY_NAME,   /* a name of a class */
 	ENTRY_TEXT,   /* the whole text */
 	ENTRY_NUMBER,
-	ENTRY_SLOTS /* names of slots */
+	ENTRY_SLOTS, /* names of slots */
+	ENTRY_LEX    /* the terminals of a state, an ITEM_LEX_SET */
 };
 
 /* hashed and compared as bytes: no padding */
@@ -53,6 +54,16 @@ struct entry {
 	struct ending *ending;
 	struct slot_token *slot;
 	uint32_t *partial; /* texts that end within a character; checked one by one */
+	/* ENTRY_LEX: sets of terminals that end together: ending.slot is the number of one; the texts
+	 * whose first byte continues a terminal, and the set of those that end before others */
+	struct lex_set *lex_set;
+	uint32_t n_lex_sets, leave;
+	uint8_t *continues; /* [256] */
+};
+
+/* bits: terminals of an ITEM_LEX_SET */
+struct lex_set {
+	uint64_t *bits;
 };
 
 /* a parser state on the hole, and its successor by each byte */
@@ -102,8 +113,9 @@ struct entry_builder {
 	uint64_t steps; /* limit of e->steps */
 	struct entry_exit {
 		uint32_t node, slot;
+		int before; /* the item ends before the last byte of the node, not after it */
 	} * exit;
-	uint32_t n_exits, cap_exits, cap_slots, cap_partial;
+	uint32_t n_exits, cap_exits, cap_slots, cap_partial, cap_lex_sets;
 	infer_error *err;
 };
 
@@ -146,6 +158,15 @@ enum text_kind { TEXT_IRREGULAR, TEXT_FREE, TEXT_COUNTED };
 enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
                          uint32_t *n);
 int build_slots_entry(struct entry_builder *f, const struct object_shape *o);
+int build_lex_entry(struct entry_builder *f);
+/* ITEM_LEX_SET: the decoder; then for each terminal its automaton, its flags (enum lex_flag), its state,
+ * ascending */
+enum { SET_MODE, SET_ACC, SET_FIRST, SET_WORDS = 3 };
+enum lex_flag { LEX_IS_SKIP = 1, LEX_IS_LAZY = 2 };
+static inline uint32_t lex_set_size(const struct stack_item *set)
+{
+	return (set->n - (uint32_t)SET_FIRST) / SET_WORDS;
+}
 void mask_states_drop(struct mask *k); /* free the cached parser states */
 
 /* Get or compute an entry, valid until mask_free_retired.  steps: the most it may cost */

@@ -1,7 +1,7 @@
 /* mask/mask.c - combine the cached entries of the stacks to a mask. */
 #include "base/err.h"
 #include "base/utf8.h"
-#include "mask/inner.h"
+#include "mask/query.h"
 #include "ir/match_differ.h"
 #include "automata/work.h"
 
@@ -9,67 +9,15 @@
 
 enum {
 	DEEP = 256, /* items that one token may end; deeper, tokens are checked byte by byte */
-	RULES = 4,  /* items of rules that share one entry */
-	FEW = 64,   /* up to this number, texts are checked without an entry even if q->recall */
+	RULES = 4   /* items of rules that share one entry */
 };
-
-struct mask_query {
-	struct mask *k;
-	struct match *m;
-	uint64_t *bits;
-	struct budget *left;
-	uint32_t depth;
-	int recall; /* use cached entries only */
-	infer_error *err;
-};
-
-static int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *top);
-
-static int charge_query(struct mask_query *q, uint64_t n)
-{
-	if (n > q->left->steps)
-		return err_set(q->err, INFER_EUNSUP,
-		               "a mask of the vocabulary needs too many steps");
-	q->left->steps -= n;
-	return INFER_OK;
-}
-
-/* True if checking n texts takes too long for mask_try_fill. */
-static int is_costly(const struct mask_query *q, uint32_t n) { return q->recall && n > FEW; }
-
-/* -- byte by byte --------------------------------------------------------------------------- */
-
-/* Check all texts of t byte by byte. */
-static int fill_exact(struct mask_query *q, const struct trie *t, struct stack_item *top)
-{
-	struct match_state at = { 1, 0, &top };
-
-	if (is_costly(q, t->n_texts))
-		return INFER_EAGAIN;
-	return vocab_walk(t, q->m, &at, q->bits, q->left, q->err);
-}
-
-/* Check one text byte by byte. */
-static int check_text(struct mask_query *q, const struct trie_text *x, struct stack_item *top,
-                      int *takes)
-{
-	struct match_state first = { 1, 0, &top }, at = { 0 };
-	int rc = match_copy(q->m, &at, &first, q->err);
-
-	for (uint32_t i = 0; i < x->n && !rc && match_live(&at); i++) {
-		rc = charge_query(q, (uint64_t)at.n + 1);
-		if (!rc)
-			rc = match_byte(q->m, &at, (uint8_t)x->at[i], q->err);
-	}
-	*takes = !rc && match_live(&at);
-	match_drop(q->m, &at);
-	return rc;
-}
 
 /* -- the items below ------------------------------------------------------------------------- */
 
 static int fill_state(struct mask_query *q, const struct trie *t, const struct match_state *at)
 {
+	if (q->k->g->lexed)
+		return fill_lexed_state(q, t, at);
 	for (uint32_t i = 0; i < at->n; i++)
 		TRY(fill_stack(q, t, at->top[i]));
 	return INFER_OK;
@@ -99,8 +47,13 @@ static int fill_below(struct mask_query *q, const struct trie *t, struct stack_i
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	struct stack_item *up = last_covered(top)->up;
 
-	if (up->kind == ITEM_RULE)
-		return fill_step(q, t, &s, step_enter_rule(&s, up->data[0], up->up));
+	if (up->kind == ITEM_RULE) {
+		int rc = step_enter_rule(&s, up->data[0], up->up);
+
+		if (!rc && q->k->g->lexed)
+			rc = step_add_skips(&s);
+		return fill_step(q, t, &s, rc);
+	}
 	return fill_stack(q, t, up);
 }
 
@@ -390,8 +343,8 @@ static int make_key(struct mask *k, const struct trie *t, struct entry_key *key,
 	}
 }
 
-static int get_entry(struct mask_query *q, struct entry **out, const struct trie *t,
-                     const struct entry_key *key, const struct entry_source *from)
+int get_entry(struct mask_query *q, struct entry **out, const struct trie *t,
+              const struct entry_key *key, const struct entry_source *from)
 {
 	if (q->recall && !mask_has(q->k, key))
 		return INFER_EAGAIN;
@@ -544,12 +497,20 @@ static int has_entry(const struct stack_item *top)
 	       top->kind != ITEM_NAME;
 }
 
+/* True if only a token by its id can follow. */
+static int is_token(const struct grammar *g, const struct stack_item *top)
+{
+	return top->kind == ITEM_RULE && g->code[top->data[0]].op == OP_TOKEN;
+}
+
 /* Add the tokens of the texts of t that one stack accepts. */
-static int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *top)
+int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
 	int names = 0, counted = 0, rc;
 
 	TRY(charge_query(q, 1));
+	if (is_token(q->k->g, top))
+		return INFER_OK;
 	if (top->kind == ITEM_DONE && q->m->spaces == MATCH_TIDY)
 		return INFER_OK;
 	if (top->kind == ITEM_OBJECT || top->kind == ITEM_CLASS_KEY)
@@ -567,13 +528,15 @@ static int fill_stack(struct mask_query *q, const struct trie *t, struct stack_i
 static int run_query(struct mask_query *q, const struct match_state *at)
 {
 	struct mask *k = q->k;
-	int rc;
+	int rc, some;
 
 	memset(q->bits, 0, k->words * sizeof *q->bits);
 	pthread_mutex_lock(&k->lock);
 	rc = fill_state(q, vocab_trie(k->v), at);
 	mask_free_retired(k);
 	pthread_mutex_unlock(&k->lock);
+	if (!rc)
+		rc = match_wants(q->m, at, q->bits, &some, q->err);
 	return rc;
 }
 

@@ -36,12 +36,15 @@ int mask_forced(struct match *m, const struct match_state *at, char *bytes, uint
                 uint32_t *n, infer_error *err)
 {
 	struct match_state here = { 0 }, try = { 0 };
-	int rc = match_copy(m, &here, at, err), one = 1;
+	int rc = match_copy(m, &here, at, err), one = 1, waits = 0;
 	uint32_t got = 0;
 
 	*n = 0;
 	while (!rc && one && got < cap && !match_may_end(m, &here)) {
-		rc = forced_byte(m, &here, &try, bytes + got, &one, err);
+		rc = match_wants(m, &here, NULL, &waits, err);
+		one = !waits;
+		if (!rc && one)
+			rc = forced_byte(m, &here, &try, bytes + got, &one, err);
 		got += !rc && one;
 	}
 	match_drop(m, &here);

@@ -18,6 +18,7 @@
 #include "base/jwrite.h"
 #include "base/rng.h"
 #include "grammar/grammar.h"
+#include "lark/lark.h"
 #include "mask/mask.h"
 
 static struct vocab_token *tokens;
@@ -97,6 +98,8 @@ static int compile(struct grammar **g, const struct json *c, infer_error *err)
 		return schema_compile(g, v, &as_generated, &left, err);
 	if ((v = json_get(c, "gbnf")))
 		return gbnf_compile(g, v->s, v->n, &left, err);
+	if ((v = json_get(c, "lark")))
+		return lark_compile(g, v->s, v->n, &as_generated, NULL, &left, err);
 	if ((v = json_get(c, "regex")))
 		return grammar_regex(g, v->s, v->n, &left, err);
 	if ((v = json_get(c, "choice"))) {

@@ -1,6 +1,6 @@
 /* infer/grammar.h - constraints: which texts an answer may be.   floor: grammar
  *
- * A constraint is compiled once from a JSON Schema, a GBNF grammar, a regular expression or a choice of
+ * A constraint is compiled once from a JSON Schema, a grammar (GBNF or Lark), a regular expression or a choice of
  * texts, and passed with any number of requests (infer_request.grammar).  It does not depend on a model.
  * Immutable and counted by reference.
  *
@@ -23,7 +23,7 @@ typedef struct infer_grammar infer_grammar;
 enum infer_grammar_form {
 	INFER_GRAMMAR_SCHEMA, /* a JSON Schema, drafts 4 to 2020-12 */
 	INFER_GRAMMAR_OBJECT, /* any JSON object; source.text is not read */
-	INFER_GRAMMAR_RULES,  /* GBNF; the start rule is `root` */
+	INFER_GRAMMAR_RULES,  /* GBNF, from rule `root`; or Lark (name: ...), from rule `start` */
 	INFER_GRAMMAR_REGEX,  /* ECMA-262; it must match the whole answer */
 	INFER_GRAMMAR_CHOICE, /* exactly one of the strings of a JSON array */
 };

@@ -6,10 +6,11 @@
 #include "base/rng.h"
 #include "grammar/grammar.h"
 #include "grammar/parts.h"
+#include "lark/lark.h"
 #include "mask/vocab.h"
 
-/* a schema with ' for ", unless the first character says otherwise: = rules, / a pattern, | a
- * choice of words, * parts */
+/* a schema with ' for ", unless the first character says otherwise: = rules, % rules of Lark, / a
+ * pattern, | a choice of words, * parts */
 static const char *const mask_cases[] = {
 	"{}",
 	"{'type':'object'}",
@@ -65,6 +66,18 @@ static const char *const mask_cases[] = {
 	 "'kind':{'type':'array','items':{'$ref':'#/$defs/t'}}},'required':['kind'],"
 	 "'additionalProperties':false}}}"),
 	"{'not':{'type':'string'}}",
+	"%start: \"a\" | NAME \"=\" NAME | \"ab\" NAME\nNAME: /[a-z]+/\n%ignore /[ \\n]+/",
+	"%start: e\ne: e \"+\" t | t\nt: \"{\" e \"}\" | N | \"name\"\nN: "
+	"/[0-9]+(\\.[0-9]+)?/\n%ignore \" \"",
+	"%start: (f | g)* t\nt: T\nT: /(.|\\n)*/\nh[lazy]: T \"[[\"\nf: h \"1\" ANY\ng: h "
+	"\"ab\"\nANY: /./",
+	"%start: \"a\" %json {\"type\":\"object\"} \"name\" | \"[\" %json {\"type\":\"number\"} "
+	"\"]\"\n%ignore \" \"",
+	"%start: x+ \"}\"\nx: A | B | /\\xe9+/ | \"k\"i\nA: /[^ab1]+/\nB: \"ab\" \"b\"* | \"1\" A?",
+	"%start: \"a\" \"b\" \"1\"\n%llguidance "
+	"{\"ignore_once\":true,\"allow_initial_skip\":true}\n%ignore /[ ]{1,3}/",
+	"%start: %regex {\"substring_chunks\":[\"name\",\"a\",\"b\",\"1\",\" \"]} "
+	"x*\nx[suffix=\"]\"]: /[^b]*/",
 	"=root ::= (\"a\" | \"ab\" | [^a-z])+ \"x1\"",
 	"=root ::= \"{\" root \"}\" | \"\xc3\xa9\" | [0-9]*",
 	"=root ::= word (\", \" word)*\nword ::= letter letter*\nletter ::= [a-z] | \"-\"",
@@ -134,6 +147,8 @@ static int mask_case(struct grammar **g, const char *text)
 
 	if (*text == '=')
 		return gbnf_compile(g, text + 1, strlen(text + 1), &left, NULL);
+	if (*text == '%')
+		return lark_compile(g, text + 1, strlen(text + 1), NULL, NULL, &left, NULL);
 	if (*text == '/')
 		return grammar_regex(g, text + 1, strlen(text + 1), &left, NULL);
 	if (*text == '*')
