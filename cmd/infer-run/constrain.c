@@ -127,7 +127,7 @@ int constrain_take(struct constrain *out, const struct constrain_args *a, infer_
 	for (size_t i = 0; (ignored = infer_grammar_ignored(out->grammar, i)); i++)
 		say_warning("--json-schema: %s is ignored", ignored);
 	for (size_t i = 0; (note = infer_grammar_annotation(out->grammar, i)); i++)
-		say_note(1, "--json-schema: %s is an annotation", note);
+		say_note(1, "%s: %s is an annotation", given, note);
 	return INFER_OK;
 }
 

@@ -57,7 +57,8 @@ uint32_t parts_schema(struct parts *p, const struct json *schema, const struct s
 uint32_t parts_object(struct parts *p, const struct json *schema, const struct schema_opts *opts);
 
 /* the texts of a compiled grammar, which p takes, on failure too.  Texts of control tokens are ordinary
- * text in it */
+ * text in it.
+ * INFER_EUNSUP  a Lark grammar: its terminals cannot be read next to other parts */
 uint32_t parts_grammar(struct parts *p, struct grammar *g);
 
 /* -- free text ------------------------------------------------------------------------------ */

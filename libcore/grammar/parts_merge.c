@@ -123,8 +123,15 @@ static int merge_operands(struct merge *m, struct code *c, uint32_t first)
 	case OP_VALUE:
 		c->a += m->goal;
 		return INFER_OK;
+	case OP_TOKEN:
+		TRY(work_grow(&p->w, &p->g->token_set, &p->cap_token_sets, p->g->n_token_sets + 1,
+		              sizeof *p->g->token_set));
+		p->g->token_set[p->g->n_token_sets] = m->from.token_set[c->a];
+		c->a = p->g->n_token_sets++;
+		return INFER_OK;
 	case OP_END:
 	case OP_BYTE:
+	case OP_LEX: /* refused by parts_grammar */
 		break;
 	}
 	return INFER_OK;
@@ -182,9 +189,12 @@ uint32_t parts_grammar(struct parts *p, struct grammar *g)
 	uint32_t part;
 	int rc;
 
-	if (p->rc) {
+	if (p->rc || g->lexed) {
 		ir_drop(g, p->w.left);
-		return PART_NONE;
+		return p->rc ? PART_NONE
+		             : parts_refuse(p, INFER_EUNSUP,
+		                            "a Lark grammar together with tools is not supported; "
+		                            "write it in GBNF");
 	}
 	m.goal = p->g->n_goals;
 	m.array = p->g->n_arrays;

@@ -44,7 +44,7 @@ struct parts {
 	struct code *code;
 	struct charset *set;
 	uint32_t n_pieces, cap_pieces, n_spelled, cap_spelled, n_plain, cap_plain, n_code, cap_code,
-		n_sets, cap_sets, n_calls, cap_calls;
+		n_sets, cap_sets, n_calls, cap_calls, cap_token_sets;
 	uint32_t *call;      /* parts that are called, in the order of their first use */
 	uint32_t ascii[128]; /* index + 1 of the set of an ASCII character */
 };
