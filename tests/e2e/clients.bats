@@ -16,20 +16,22 @@ setup_more()
 	done
 }
 
-# client MODULE: its file of tests, if the module is there
+# client MODULES [FILE]: a file of tests, if the modules are there
 client()
 {
 	local file=${2:-test_$1.py}
 
-	if [ -z "${PYTHON:-}" ] || ! "$PYTHON" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$1'))"; then
+	if [ -z "${PYTHON:-}" ] || ! "$PYTHON" -c "import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, '$1'.split())))"; then
 		[ "${NEED_CLIENTS:-0}" != 1 ] || { echo "NEED_CLIENTS=1, and no Python with pytest and $1"; return 1; }
-		skip "needs the Python package $1"
+		skip "needs the Python packages $1"
 	fi
 	SERVE=$B/infer-serve PYTHONDONTWRITEBYTECODE=1 OPENAI_LOG='' "$PYTHON" -m pytest -q -p no:cacheprovider "$TOP/tests/clients/$file"
 }
 
 @test "openai" { client openai; }
 @test "anthropic" { client anthropic; }
+@test "answers and stream events are valid under the published schemas" { client "openai anthropic" test_schemas.py; }
+@test "instructor, outlines, pydantic-ai, llm --schema and Ollama's client" { client "instructor outlines pydantic_ai llm ollama" test_structured.py; }
 @test "LangChain, and with LONG=1 litellm and llm" { client langchain_openai test_others.py; }
 
 @test "the page, in Chromium: send, stream, stop, regenerate, edit, reload, Markdown; no request to another host" {
