@@ -178,6 +178,8 @@ static int open_server(struct server *s, struct parts *p, infer_error *err)
 	TRY(access_open(s, err));
 	if (o->files_dir)
 		TRY(store_open(&s->store, o->files_dir, err));
+	if (o->files_dir)
+		TRY(kept_open(s, err));
 	TRY(infer_writer_new(&s->writer, err));
 	TRY(o->config ? served_configure(s, err) : open_single(s, err));
 	TRY(open_listener(l, o->listen, err));
@@ -204,6 +206,7 @@ static void close_server(struct server *s, struct parts *p)
 	}
 	batches_close(s);
 	otlp_close(s);
+	kept_close(s);
 	store_close(&s->store);
 	access_close(s);
 }

@@ -218,9 +218,9 @@ static void put_members(struct jwrite *w, const struct infer_answer *a, enum sta
 	jw_strn(w, "model", a->model.at, a->model.len);
 	put_output(w, a, s);
 	put_asked(w, a, "parallel_tool_calls", "true");
-	jw_null(w, "previous_response_id");
+	jw_str(w, "previous_response_id", a->job->previous);
 	put_asked(w, a, "reasoning", "{\"effort\":null,\"summary\":null}");
-	jw_bool(w, "store", 0);
+	jw_bool(w, "store", a->job->store);
 	put_sampling(w, a, "temperature");
 	put_asked(w, a, "text", "{\"format\":{\"type\":\"text\"}}");
 	put_asked(w, a, "tool_choice", "\"auto\"");

@@ -118,12 +118,19 @@ static int take_include(struct job *j, const char *key, const struct json *v, in
 	return json_is_array(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s must be an array", key);
 }
 
-/* Refuse the id of an earlier response: responses are not stored. */
+/* Refuse the id of an earlier response: a caller that keeps responses replaces it by their items. */
 static int take_kept(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
+	(void)v;
+	return err_set(err, INFER_EUNSUP, "%s: responses are not kept%s%s", key,
+	               j->o->where ? j->o->where : "",
+	               j->o->reads & INFER_JOB_STREAM ? " without --files-dir" : "");
+}
+
+static int take_conversation(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
 	(void)j, (void)v;
-	return err_set(err, INFER_EUNSUP, "%s: answers are not kept%s", key,
-	               j->o->where ? j->o->where : "");
+	return err_set(err, INFER_EUNSUP, "%s is not supported: use previous_response_id", key);
 }
 
 /* Read top_logprobs, which implies logprobs. */
@@ -150,7 +157,7 @@ static const struct job_field known[] = {
 	{ "truncation", take_truncation },
 	{ "chat_template_kwargs", job_take_args },
 	{ "previous_response_id", take_kept },
-	{ "conversation", take_kept },
+	{ "conversation", take_conversation },
 	{ "top_logprobs", take_top },
 	{ "include", take_include },
 	{ "model", job_pass_text },

@@ -88,7 +88,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	sed -n 's/^OFF(\([A-Z]*\), "\(.*\)")$/\1 \2/p' "$TOP/cmd/infer-serve/endpoints/endpoint_list.h" | tr '*' 0 >off
 	[ "$(wc -l <off)" -gt 5 ]
 	while read -r method path; do
-		ask "$method" "$path" '{}' | json error.message | grep -qF "does not have ${path%0}"
+		ask "$method" "$path" '{}' | grep -qF "does not have ${path%0}"
 		same "$path 501" "$path $(status)"
 	done <off
 	for path in /v1/rerank /v2/rerank /rerank /reranking /v1/score /score; do

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-endpoint_fn ep_generate, ep_count, ep_no_response;
+endpoint_fn ep_generate, ep_count;
 
 infer_job *endpoint_job(struct http_request *r)
 {
@@ -66,11 +66,4 @@ void ep_count(struct http_request *r)
 	jw_end(&w);
 	infer_job_free(job);
 	http_answer(r, 200, http_json);
-}
-
-/* Answer 404: responses are not stored. */
-void ep_no_response(struct http_request *r)
-{
-	api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",
-	           r->rest);
 }

@@ -49,9 +49,11 @@ static const char *argument(struct MHD_Connection *c, const char *name)
 
 static void read_arguments(struct http_head *h, struct MHD_Connection *c)
 {
-	const char *slot = argument(c, "fail_on_no_slot");
+	const char *slot = argument(c, "fail_on_no_slot"), *stream = argument(c, "stream");
 
 	h->demands_slot = slot && !strcmp(slot, "1");
+	h->streams = stream && !strcmp(stream, "true");
+	h->order = copy_text(argument(c, "order"));
 	h->after = copy_text(argument(c, "after"));
 	h->purpose = copy_text(argument(c, "purpose"));
 	h->model = copy_text(argument(c, "model"));

@@ -137,7 +137,8 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 	    !(flags & EP_PUBLIC))
 		refuse(r, INFER_FAULT_KEY, "the API key is missing or wrong");
 	else if (flags & EP_OFF || (flags & EP_FILES && !s->o->files_dir))
-		refuse(r, INFER_FAULT_OFF, "this server does not have %s", r->endpoint->path);
+		refuse(r, INFER_FAULT_OFF, "this server does not have %.160s",
+		       flags & EP_OFF ? r->head.path : r->endpoint->path);
 	else if (s->draining && !(flags & EP_ALWAYS))
 		refuse(r, INFER_FAULT_UNAVAILABLE, "the server is shutting down");
 	else if (flags & EP_UPLOAD)

@@ -36,7 +36,9 @@ static void run_request(struct api_request *a)
 		.by_file = (r->endpoint->flags & EP_BY_FILE) != 0,
 	};
 
-	if (!(r->endpoint->flags & EP_MODEL) || served_find(a, &q))
+	if (a->gen.kept && a->gen.kept->is_ready)
+		kept_deliver(a);
+	else if (!(r->endpoint->flags & EP_MODEL) || served_find(a, &q))
 		http_run_endpoint(r);
 }
 
@@ -132,6 +134,7 @@ void http_request_drop(struct http_request *r)
 	mem_free(r->head.after);
 	mem_free(r->head.purpose);
 	mem_free(r->head.model);
+	mem_free(r->head.order);
 	mem_free(r->head.path);
 	mem_free(r->head.origin);
 	mem_free(r->head.remote);

@@ -24,9 +24,10 @@ struct http_head {
 		*remote; /* the client's address. All three are freed with mem_free; origin NULL: none */
 	int is_head; /* 1: the method is HEAD */
 	/* arguments of the query; NULL or 0: not given */
-	char *after, *purpose, *model; /* freed with mem_free */
+	char *after, *purpose, *model, *order; /* freed with mem_free */
 	int64_t limit;
 	int demands_slot; /* 1: the query has fail_on_no_slot=1 */
+	int streams;      /* 1: the query has stream=true */
 };
 
 /* The connection that the request arrived on. Guarded by the server's lock, except `closes`. */

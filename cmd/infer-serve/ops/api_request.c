@@ -43,6 +43,7 @@ void api_request_fini(struct api_request *r)
 	mem_free(r->gen.token_ns);
 	if (r->gen.events)
 		r->gen.events->free(r->gen.events);
+	kept_free(r->gen.kept);
 }
 
 void api_request_leave(struct api_request *r)

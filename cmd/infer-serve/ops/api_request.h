@@ -16,6 +16,7 @@
 #include "infer-serve/ops/keys.h"
 
 struct api_request;
+struct kept;
 struct metrics;
 struct served;
 struct server;
@@ -79,6 +80,7 @@ struct generation {
 	int has_begun;                 /* 1: an event was delivered */
 	struct infer_stream stream;
 	struct event_writer *events; /* owned; NULL: events of the API format */
+	struct kept *kept;           /* owned; NULL: the answer is not stored (ops/kept.h) */
 	int64_t created;             /* seconds since 1970 */
 	int64_t first_ns;            /* time of the first token; 0: none yet */
 	/* time of the latest token of each sample; freed with mem_free */

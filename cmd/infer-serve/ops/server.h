@@ -18,6 +18,7 @@
 #include "base/sip.h"
 #include "infer-serve/ops/access.h"
 #include "infer-serve/ops/api_request.h"
+#include "infer-serve/ops/kept.h"
 #include "infer-serve/ops/keys.h"
 #include "infer-serve/ops/metrics.h"
 #include "infer-serve/ops/options.h"
@@ -59,6 +60,7 @@ struct server {
 	struct keys keys;
 	struct fair_user *users; /* one for each key ever used; never removed */
 	struct served *models;   /* in the order of the configuration; the first is the default */
+	struct kept_index kept;  /* responses in the store */
 	uint64_t memory;         /* limit for all models, bytes; not used without --config */
 	struct buf folders;     /* readable folders of the configuration: texts that end with NUL */
 	struct work_queue load; /* requests whose model is not loaded */

@@ -55,8 +55,8 @@ void stepper_put(struct api_request *r)
 
 /* ---- ending requests ---- */
 
-/* Cancel the task of r and release r. */
-static void remove_running(struct api_request *r)
+/* Cancel the task of r. */
+static void leave_engine(struct api_request *r)
 {
 	struct server *s = r->server;
 	struct served *m = r->model;
@@ -75,6 +75,12 @@ static void remove_running(struct api_request *r)
 	pthread_mutex_lock(&s->lock);
 	m->n_tasks--;
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* Cancel the task of r and release r. */
+static void remove_running(struct api_request *r)
+{
+	leave_engine(r);
 	api_done(r);
 }
 
@@ -181,6 +187,32 @@ static void deliver_end(struct api_request *r, const struct infer_answer *a)
 	}
 }
 
+static int is_stored(const struct api_request *r) { return r->gen.kept && r->gen.kept->stores; }
+
+/* Pass the whole answer to a worker, which stores it before its end is delivered. */
+static void store_answer(struct api_request *r, const struct infer_answer *a)
+{
+	struct server *s = r->server;
+	struct kept *k = r->gen.kept;
+	struct infer_str text;
+	infer_error err;
+	int here;
+
+	infer_writer_clear(s->writer);
+	k->answer.bad |= infer_api_put(s->writer, a, &err) != INFER_OK;
+	text = infer_writer_text(s->writer);
+	buf_put(&k->answer, text.at, text.len);
+	k->is_ready = 1;
+	leave_engine(r);
+	pthread_mutex_lock(&s->lock);
+	here = s->stop != STOP_NONE; /* no worker is left */
+	if (!here)
+		work_add(&s->work, r);
+	pthread_mutex_unlock(&s->lock);
+	if (here)
+		kept_deliver(r);
+}
+
 /* Deliver the result of a task whose samples have all ended, and release r. */
 static void end_request(struct api_request *r)
 {
@@ -197,6 +229,10 @@ static void end_request(struct api_request *r)
 	} else {
 		a = answer_of(r);
 		count_answer(r, &a);
+		if (is_stored(r)) {
+			store_answer(r, &a);
+			return;
+		}
 		if (r->gen.streams) {
 			deliver_end(r, &a);
 		} else {
@@ -213,6 +249,27 @@ static void end_request(struct api_request *r)
 
 /* ---- events ---- */
 
+/* Deliver the events that were written so far, and hold back those of the end. */
+static int hold_end(struct api_request *r, const struct infer_answer *a,
+                    const struct infer_delta *end)
+{
+	struct server *s = r->server;
+	struct buf *to = &r->gen.kept->events;
+	infer_error err;
+	int rc;
+
+	if (infer_writer_text(s->writer).len) {
+		r->gen.has_begun = 1;
+		stream_written(r, INFER_OK, 0);
+	}
+	infer_writer_clear(s->writer);
+	rc = infer_api_put_events(s->writer, a, end, &r->gen.stream, &err);
+	buf_put(to, infer_writer_text(s->writer).at, infer_writer_text(s->writer).len);
+	to->bad |= rc != INFER_OK;
+	infer_writer_clear(s->writer);
+	return rc;
+}
+
 /* Deliver the new text of a sample as events of the API format. */
 static void stream_deltas(struct api_request *r, int32_t index)
 {
@@ -224,7 +281,9 @@ static void stream_deltas(struct api_request *r, int32_t index)
 
 	infer_writer_clear(s->writer);
 	while (!rc && infer_task_delta(r->gen.task, index, &d))
-		rc = infer_api_put_events(s->writer, &a, &d, &r->gen.stream, &err);
+		rc = is_stored(r) && d.kind == INFER_DELTA_END
+		             ? hold_end(r, &a, &d)
+		             : infer_api_put_events(s->writer, &a, &d, &r->gen.stream, &err);
 	if (rc || infer_writer_text(s->writer).len) {
 		r->gen.has_begun = 1;
 		stream_written(r, rc, 0);

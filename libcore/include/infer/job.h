@@ -134,13 +134,12 @@ struct json;                        /* a parsed JSON value; internal */
 /* One of several prompts of a request. */
 struct infer_prompt {
 	const int32_t *ids;
-	size_t n, second; /* second: as in infer_request */
-	struct infer_str
-		text; /* with `echo`: the text before the answer; for ranking: the document */
+	size_t n, second;      /* second: as in infer_request */
+	struct infer_str text; /* `echo`: the text before the answer; ranking: the document */
 };
 
-/* A request.  If it could not be read, the job has a fault with the reason.  Immutable after
- * reading.  To fill one by hand: {0}, then set n, request.prompt, request.n_prompt and logprobs. */
+/* A request; if it could not be read, a fault.  Immutable after reading.  To fill one by hand: {0},
+ * then set n, request.prompt, request.n_prompt and logprobs. */
 typedef struct infer_job {
 	/* of the request, and of the answer; NULL: a line of a batch whose id cannot be read */
 	const char *id;
@@ -153,8 +152,7 @@ typedef struct infer_job {
 	const char *calls_name;
 	/* samples of all prompts, 1 ... INFER_JOB_MOST; of embeddings, one for each prompt */
 	int32_t n;
-	/* NULL: the prompt of `request` is the only one; otherwise all prompts, with the same
-	 * number of samples each; samples are ordered by prompt */
+	/* NULL: only that of `request`; else all, with n / n_prompts samples each, in order */
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
 	int32_t dimensions; /* most values of an embedding, or best scores, to return; 0: all */
@@ -178,7 +176,9 @@ typedef struct infer_job {
 	int token_ids;                    /* return_token_ids: also those of the prompt */
 	int ids_for_texts;                /* tokens are written as "token_id:N" */
 	const struct json *body;          /* the parsed body; NULL: none was read */
-	struct infer_str asked;           /* the request (infer_api_put_request); len 0: not kept */
+	int store;              /* /v1/responses: the answer is stored; set by the caller */
+	const char *previous;   /* id of the response that it continues, or NULL; likewise */
+	struct infer_str asked; /* the request (infer_api_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was an integer, and is written as one */
 	int64_t line; /* from 1; 0: not from a batch */
