@@ -14,6 +14,7 @@ from server import KEY, SCHEMA  # noqa: E402
 ASK = [{"role": "user", "content": "What is a token?"}]
 TOOL = {"name": "weather", "description": "d", "parameters": SCHEMA}
 TOOLS = [{"type": "function", "function": TOOL}]
+FLAT = [{"type": "function", "strict": False, **TOOL}]
 FORM = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
 REQUIRED = {"tools": TOOLS, "tool_choice": "required"}
 
@@ -22,7 +23,7 @@ def valid(model, text):
     """Parse, as JSON may be, with nothing converted; what is written again has no complaint and loses nothing."""
     a = pydantic.TypeAdapter(model)
     v = a.validate_json(text, strict=True)
-    again = json.loads(a.dump_json(v, exclude_unset=True, warnings="error"))
+    again = json.loads(a.dump_json(v, by_alias=True, exclude_unset=True, warnings="error"))
     assert again == json.loads(text)
     return v
 
@@ -64,6 +65,17 @@ def test_completions(http):
     # ends while it does not, and its schema does not
     body = {"model": "m", "prompt": ["Once upon", "Hi"], "max_tokens": 4, "n": 2, "logprobs": 1}
     valid(o.Completion, asked(http, "/v1/completions", body))
+
+
+RESPONSES = [{"max_output_tokens": 6}, {"text": {"format": {"type": "json_schema", "name": "answer", "schema": SCHEMA, "strict": True}}}, {"tools": FLAT, "tool_choice": "required"}]
+
+
+@pytest.mark.parametrize("more", RESPONSES, ids=str)
+def test_responses(http, more):
+    body = {"model": "m", "input": "What is a token?", "instructions": "Be brief.", "temperature": 0, **more}
+    valid(o.responses.Response, asked(http, "/v1/responses", body))
+    for p in events(http, "/v1/responses", body):
+        valid(o.responses.ResponseStreamEvent, p)
 
 
 def test_others(http):

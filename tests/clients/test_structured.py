@@ -56,6 +56,13 @@ def test_instructor_anthropic(url, mode):
     whole(c.messages.create(**ask))
 
 
+LARK = """
+start: greeting " " NAME
+greeting: "Hello" | "Hi"
+NAME: /[A-Z][a-z]{1,8}/
+"""
+
+
 def test_outlines(client):
     outlines = pytest.importorskip("outlines")
     import re
@@ -64,6 +71,7 @@ def test_outlines(client):
     assert re.fullmatch("[0-9]{3}-[a-z]{2}", m("A number", outlines.regex("[0-9]{3}-[a-z]{2}")))
     assert m("Yes or no?", Literal["yes", "no"]) in ("yes", "no")
     whole(Answer.model_validate_json(m("Where?", Answer)))
+    assert re.fullmatch("(Hello|Hi) [A-Z][a-z]{1,8}", m("Greet me", outlines.cfg(LARK)))
     assert "".join(m.stream("Yes or no?", Literal["yes", "no"])) in ("yes", "no")
     whole(Answer.model_validate_json(outlines.from_openai(client, "m")("Where?", Answer)))
 
