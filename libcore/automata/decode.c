@@ -194,7 +194,7 @@ enum decoded decode_tidy(struct decoder *d, uint8_t b, uint32_t *cp)
 	return decode_string(d, TIDY, b, cp);
 }
 
-int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi)
+int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, uint32_t most)
 {
 	uint32_t a = 0, b = d->n_ranges;
 
@@ -209,7 +209,7 @@ int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi)
 			b = mid;
 	}
 	for (; a < d->n_ranges && d->from[a] <= hi; a++)
-		if (dfa_live(d->next[(size_t)state * d->n_classes + d->range_class[a]]))
+		if (d->least[d->next[(size_t)state * d->n_classes + d->range_class[a]]] <= most)
 			return 1;
 	return 0;
 }

@@ -27,6 +27,8 @@ enum decoded decode_utf8(struct decoder *d, uint8_t byte, uint32_t *cp);
  * ranges. */
 enum { DECODE_RANGES = 6 };
 int decode_ranges(const struct decoder *d, struct dfa_range r[DECODE_RANGES]);
-/* True if some character of lo ... hi leads from the state to a live state. */
-int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi);
+/* True if some character of lo ... hi leads from the state to one that is at most `most` characters
+ * from an end; DFA_FAR: to any live state. */
+#define DFA_FAR (DFA_FOREVER - 1)
+int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, uint32_t most);
 #endif

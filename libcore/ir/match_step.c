@@ -98,7 +98,10 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_ite
 		return push_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
 		                   b);
 	case ALT_STRING:
-		return b == '"' ? STEP_PUSH(s, ITEM_STRING, up, NULL, goal, k, a->text->start, 0, 0)
+		return b == '"' ? step_push(s, ITEM_STRING, up, NULL,
+		                            (const uint32_t[]){ goal, k, a->text->start, 0, 0,
+		                                                a->most },
+		                            LEFT + (a->most > 0))
 		                : INFER_OK;
 	case ALT_ARRAY:
 		return b == '[' ? STEP_PUSH(s, a->array->unique ? ITEM_UNIQUE_ARRAY : ITEM_ARRAY,
@@ -186,12 +189,12 @@ static int step_number(struct step *s, struct stack_item *top, uint8_t b)
 	return step_stack(s, top->up, b);
 }
 
-int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec)
+int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec, uint32_t most)
 {
 	struct dfa_range r[DECODE_RANGES];
 
 	for (int i = decode_ranges(dec, r); i--;)
-		if (dfa_reaches(d, state, r[i].lo, r[i].hi))
+		if (dfa_reaches(d, state, r[i].lo, r[i].hi, most))
 			return 1;
 	return 0;
 }
@@ -200,7 +203,8 @@ static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = item_dfa(s->g, top);
 	struct decoder dec = { top->data[3], top->data[4] };
-	uint32_t state = top->data[2], cp;
+	const int counts = top->n > LEFT;
+	uint32_t state = top->data[2], left = counts ? top->data[LEFT] : DFA_FOREVER, cp;
 
 	switch (step_decode(s->m, &dec, b, &cp)) {
 	case DECODE_BAD:
@@ -208,16 +212,19 @@ static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_QUOTE:
 		return dfa_accepts(d, state) ? step_end_value(s, top->up) : INFER_OK;
 	case DECODE_MORE:
-		if (!step_can_continue(d, state, &dec))
+		if (!left || !step_can_continue(d, state, &dec, left - 1))
 			return INFER_OK;
 		break;
 	default:
 		state = dfa_step(d, state, cp);
-		if (!dfa_live(state))
+		if (!left || d->least[state] > left - 1)
 			return INFER_OK;
+		left -= counts;
 	}
-	return STEP_PUSH(s, ITEM_STRING, top->up, NULL, top->data[0], top->data[1], state, dec.mode,
-	                 dec.acc);
+	return step_push(
+		s, ITEM_STRING, top->up, NULL,
+		(const uint32_t[]){ top->data[0], top->data[1], state, dec.mode, dec.acc, left },
+		LEFT + (uint32_t)counts);
 }
 
 /* -- arrays --------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ enum item_kind {
 	ITEM_VALUE,     /* goal, spaces: a value is due */
 	ITEM_LITERAL,   /* enum alt_type, bytes read */
 	ITEM_NUMBER,    /* goal, alternative, state; state of alt.plain, if there is one */
-	ITEM_STRING,    /* goal, alternative, state, decoder (2 words) */
+	ITEM_STRING,    /* goal, alternative, state, decoder (2 words); LEFT if alt.most is set */
 	ITEM_SLOT_KEY,  /* a name of one of the slots: first, past the last, bytes read, decoder */
 	ITEM_CLASS_KEY, /* a name of a class: class, state, decoder; side: the name, ITEM_CHAR */
 	ITEM_COLON,     /* goal, spaces */
@@ -41,6 +41,7 @@ enum item_kind {
 /* data of arrays and objects: index of the shape, enum position, white space, elements or members;
  * counters of an array, open needs of an object; bits of the slots read */
 enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
+enum { LEFT = 5 }; /* data of a string: the characters that may still follow */
 enum {
 	LEX_PC,
 	LEX_STATE,
@@ -107,8 +108,10 @@ int step_space(const struct match *m, uint8_t b, uint32_t *spaces);
 /* True if some, or all, of the characters lo ... hi are in the set. */
 int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
-/* True if the incomplete character in dec can lead from the state to a live one. */
-int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec);
+/* True if the incomplete character in dec can lead from the state to one that is at most `most`
+ * characters from an end (dfa_reaches). */
+int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec,
+                      uint32_t most);
 /* True if the item is within a string or name. */
 int item_is_in_string(const struct stack_item *n);
 /* Return n, or the item below it if n may have ended: a number, or rules that accept the empty text. */

@@ -91,7 +91,7 @@ static int step_level(struct lex_walk *w, const struct level *from, struct level
 		if (got == DECODE_CHAR)
 			x.state = dfa_step(d, x.state, cp);
 		if (got == DECODE_CHAR   ? dfa_live(x.state)
-		    : got == DECODE_MORE ? step_can_continue(d, x.state, &to->dec)
+		    : got == DECODE_MORE ? step_can_continue(d, x.state, &to->dec, DFA_FAR)
 		                         : 0)
 			w->live[to->at + to->n++] = x;
 	}

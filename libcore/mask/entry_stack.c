@@ -160,7 +160,7 @@ static int is_uniform(const struct mask *k, const struct match_state *at)
 			    (c->op == OP_CHAR && has_all_plain_or_none(k->g->set + c->a)))
 				continue;
 		}
-		if (n->kind == ITEM_STRING && !n->data[3] &&
+		if (n->kind == ITEM_STRING && !n->data[3] && (n->n <= LEFT || n->data[LEFT]) &&
 		    item_dfa(k->g, n)->flags[n->data[2]] & DFA_ALL)
 			continue;
 		return 0;

@@ -157,7 +157,7 @@ static enum decoded step_text_byte(const struct text_walk *w, const struct at *f
 	if (got == DECODE_QUOTE)
 		return dfa_accepts(d, from->state) ? DECODE_QUOTE : DECODE_BAD;
 	if (got == DECODE_MORE)
-		return step_can_continue(d, from->state, &to->dec) ? got : DECODE_BAD;
+		return step_can_continue(d, from->state, &to->dec, DFA_FAR) ? got : DECODE_BAD;
 	if (got == DECODE_BAD)
 		return got;
 	to->state = dfa_step(d, from->state, cp);

@@ -405,14 +405,31 @@ int kw_pattern_apply(struct schema *c, const struct todo *it)
 	return apply_string(c, it, STRING_PATTERN);
 }
 
+/* Limit the length of strings, which is combined with their other conditions last. */
+static int limit_length(struct schema *c, const struct todo *it, uint32_t most)
+{
+	struct branch *x;
+
+	TRY(schema_fork(c, &x));
+	if (most >= x->longest)
+		return INFER_OK;
+	x->longest = most;
+	x->limit = it->v;
+	x->limit_neg = it->neg;
+	return INFER_OK;
+}
+
 int kw_maxLength_apply(struct schema *c, const struct todo *it)
 {
-	return apply_string(c, it, STRING_MAX_LENGTH);
+	return it->neg ? apply_string(c, it, STRING_MAX_LENGTH)
+	               : limit_length(c, it, schema_count(it->v));
 }
 
 int kw_minLength_apply(struct schema *c, const struct todo *it)
 {
-	return apply_string(c, it, STRING_MIN_LENGTH);
+	const uint32_t n = schema_count(it->v);
+
+	return it->neg && n ? limit_length(c, it, n - 1) : apply_string(c, it, STRING_MIN_LENGTH);
 }
 
 /* -- all ------------------------------------------------------------------------------------ */

@@ -49,11 +49,14 @@ struct fact {
 
 struct branch {
 	struct branch *next;
-	struct todo *todo, *late;  /* late: after all of todo, because it makes several branches */
-	struct todo *done;         /* literals that were expanded */
-	struct fact *facts;        /* newest first */
-	const struct dfa *text;    /* accepted numbers or strings; NULL: all */
-	uint32_t min, max;         /* number of members or elements */
+	struct todo *todo, *late; /* late: after all of todo, because it makes several branches */
+	struct todo *done;        /* literals that were expanded */
+	struct fact *facts;       /* newest first */
+	const struct dfa *text;   /* accepted numbers or strings; NULL: all */
+	uint32_t min, max;        /* number of members or elements */
+	uint32_t longest;         /* the most characters of a string; DFA_FOREVER: no limit */
+	const struct json *limit; /* the keyword that sets it, negated if limit_neg */
+	int limit_neg;
 	uint32_t bits;             /* number of mask bits in use, without MASK_NAMES */
 	int lists;                 /* 1: properties or patternProperties name its members */
 	int listed;                /* 1: text has only values of const or enum */

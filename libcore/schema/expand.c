@@ -220,10 +220,12 @@ static int expand_literal(struct schema *c, const struct todo *it)
 
 /* -- branches ------------------------------------------------------------------------------- */
 
-static int add_text(struct schema *c, struct goal *g, const struct dfa *text)
+/* Add an alternative of numbers or strings; most, deep: as in struct alt. */
+static int add_text(struct schema *c, struct goal *g, const struct dfa *text, uint32_t most,
+                    uint32_t deep)
 {
-	for (uint32_t i = 0; i < g->n; i++)
-		if (g->alt[i].type == c->type && g->alt[i].text) {
+	for (uint32_t i = 0; i < g->n && !most; i++)
+		if (g->alt[i].type == c->type && g->alt[i].text && !g->alt[i].most) {
 			const struct dfa *both;
 
 			TRY(schema_memo(c, MEMO_OR, g->alt[i].text, text, &both));
@@ -231,8 +233,46 @@ static int add_text(struct schema *c, struct goal *g, const struct dfa *text)
 			return INFER_OK;
 		}
 	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
-	g->alt[g->n++] = (struct alt){ .type = (uint8_t)c->type, .text = text };
+	g->alt[g->n++] =
+		(struct alt){ .type = (uint8_t)c->type, .text = text, .most = most, .deep = deep };
 	return INFER_OK;
+}
+
+/* Return the greatest distance of a live state to an end. */
+static uint32_t deepest_state(const struct dfa *d)
+{
+	uint32_t deep = 0;
+
+	for (uint32_t s = 1; s < d->n_states; s++)
+		deep = d->least[s] > deep ? d->least[s] : deep;
+	return deep;
+}
+
+/* Apply the limit on the length of the strings of *text: as an automaton if it is small, or if
+ * strings are compared or combined; else set *most and *deep (struct alt). NULL: none is left. */
+static int apply_limit(struct schema *c, const struct branch *b, const struct dfa **text,
+                       uint32_t *most, uint32_t *deep)
+{
+	/* states of the automaton that is worth it, and for limits of few tokens */
+	enum { SMALL = 1 << 11, MEDIUM = 1 << 15, FEW = 256 };
+	const struct dfa *d = *text, *lengths;
+	const uint64_t size = (uint64_t)d->n_states * b->longest;
+
+	if (d->greatest[d->start] <= b->longest && d->greatest[d->start] != DFA_FOREVER)
+		return INFER_OK;
+	if (d->least[d->start] > b->longest) {
+		*text = NULL;
+		return INFER_OK;
+	}
+	if (size > (b->longest <= FEW ? MEDIUM : SMALL) && !c->collect && !c->plain &&
+	    !c->opts.strings) {
+		*most = b->longest;
+		*deep = deepest_state(d);
+		return work_steps(&c->w, d->n_states / 8);
+	}
+	TRY(schema_string(c, b->limit, b->limit_neg ? STRING_MIN_LENGTH : STRING_MAX_LENGTH,
+	                  b->limit_neg, &lengths));
+	return schema_intersect(c, d, lengths, text);
 }
 
 static int any_text(struct schema *c, const struct dfa **out)
@@ -257,11 +297,16 @@ static int finish_branch(struct schema *c, const struct branch *b)
 {
 	struct alt a = { .type = (uint8_t)c->type };
 	const struct dfa *text = b->text;
+	uint32_t most = 0, deep = 0;
 	struct goal *g;
 	struct dfa *d;
 
 	if ((c->type == ALT_NUMBER || c->type == ALT_STRING) && !text)
 		TRY(any_text(c, &text));
+	if (b->longest != DFA_FOREVER)
+		TRY(apply_limit(c, b, &text, &most, &deep));
+	if (b->longest != DFA_FOREVER && !text)
+		return INFER_OK;
 	if (c->collect) {
 		if (!*c->collect) {
 			*c->collect = text;
@@ -277,7 +322,7 @@ static int finish_branch(struct schema *c, const struct branch *b)
 	if (c->type == ALT_NUMBER && c->opts.canonical)
 		TRY(schema_canonical_numbers(c, text, b->listed, &text));
 	if (text)
-		return add_text(c, c->g->goal + c->goal, text);
+		return add_text(c, c->g->goal + c->goal, text, most, deep);
 	if (c->type == ALT_ARRAY)
 		TRY(schema_array(c, b, &a));
 	else if (c->type == ALT_OBJECT)
@@ -348,7 +393,7 @@ static int expand_branch(struct schema *c, struct branch *b)
 /* Append the alternatives of one type. closed: objects are closed (schema_opts.closed). */
 static int expand_type(struct schema *c, uint32_t goal, enum alt_type type, int closed)
 {
-	struct branch b = { .max = DFA_FOREVER };
+	struct branch b = { .max = DFA_FOREVER, .longest = DFA_FOREVER };
 	const uint32_t n = c->g->goal[goal].n_lits;
 
 	c->type = type;
@@ -378,7 +423,7 @@ int schema_expand_open(struct schema *c, uint32_t goal)
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out)
 {
 	const struct schema was = *c;
-	struct branch b = { .max = DFA_FOREVER };
+	struct branch b = { .max = DFA_FOREVER, .longest = DFA_FOREVER };
 	const struct dfa *all = NULL;
 	struct dfa *none;
 	int rc;

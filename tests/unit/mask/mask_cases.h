@@ -57,6 +57,9 @@ static const char *const mask_cases[] = {
 	"{'type':'string','maxLength':3}",
 	"{'type':'string','minLength':2}",
 	"{'type':'string','minLength':1,'maxLength':40}",
+	/* counted: the limit is near from the beginning, then far */
+	"{'type':'string','pattern':'^(?:[a-f ]{150}|[0-9]{149}x)?[ab ]*$','maxLength':160}",
+	"{'type':['string','integer'],'maxLength':5000}",
 	"{'type':'string','pattern':'ab'}",
 	"{'type':'string','format':'date'}",
 	"{'type':'string','format':'email'}",

@@ -347,6 +347,8 @@ static const struct {
 	{ "{'pattern':'(a)\\\\1'}", INFER_EUNSUP, "#/pattern: " },
 	{ "{'pattern':'^(a|b)*a(a|b){40}$'}", INFER_EUNSUP, "#/pattern: " },
 	{ "{'minLength':4000000000}", INFER_EUNSUP, "#/minLength: " },
+	{ "{'propertyNames':{'maxLength':4000000000}}", INFER_EUNSUP,
+	  "#/propertyNames/maxLength: " },
 };
 
 static void test_refused(void **state)
