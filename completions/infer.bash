@@ -83,7 +83,7 @@ _infer_inspect()
 	--system | --template-args) return ;;
 	--messages | --tools | --template | -f | --file | --check | --hw) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
-	--as) _infer_words 'auto schema gbnf regex'; return ;;
+	--as) _infer_words 'auto schema gbnf regex lark'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
 	-c | --ctx | --users | --prompt | --output | --shared-prefix | --ttft | --tpot | --budget | --price | --prefill-chunk | -t | --threads) return ;;
 	--device) _infer_words 'auto cpu cuda'; return ;;

@@ -38,7 +38,7 @@ static int guess_form(const char *name, const char *text, size_t n)
 
 	if (ends_with(name, ".json") || ends_with(name, ".schema"))
 		return INFER_GRAMMAR_SCHEMA;
-	if (ends_with(name, ".gbnf"))
+	if (ends_with(name, ".gbnf") || ends_with(name, ".lark"))
 		return INFER_GRAMMAR_RULES;
 	if (ends_with(name, ".regex") || ends_with(name, ".re"))
 		return INFER_GRAMMAR_REGEX;
@@ -46,14 +46,15 @@ static int guess_form(const char *name, const char *text, size_t n)
 		i++;
 	if (i < n && text[i] == '{')
 		return INFER_GRAMMAR_SCHEMA;
-	return memmem(text, n, "::=", 3) ? INFER_GRAMMAR_RULES : INFER_GRAMMAR_REGEX;
+	return memmem(text, n, "::=", 3) || memmem(text, n, "start:", 6) ? INFER_GRAMMAR_RULES
+	                                                                 : INFER_GRAMMAR_REGEX;
 }
 
 static int read_all(struct look *l, const struct opt_rest *words, infer_error *err)
 {
 	/* form of each value of --as, without 0 (auto) */
-	static const int forms[] = { INFER_GRAMMAR_SCHEMA, INFER_GRAMMAR_RULES,
-		                     INFER_GRAMMAR_REGEX };
+	static const int forms[] = { INFER_GRAMMAR_SCHEMA, INFER_GRAMMAR_RULES, INFER_GRAMMAR_REGEX,
+		                     INFER_GRAMMAR_RULES };
 	const struct inspect_opts *o = l->o;
 
 	const char *path = words->n_words == 1 ? words->words[0] : "";

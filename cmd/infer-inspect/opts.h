@@ -66,7 +66,7 @@ static const struct opt inspect_rows[] = {
 	  .value = 1 },
 
 	{ OPT_GROUP, .name = "grammar", .help = "Constraint of grammar" },
-	{ OPT_PICK, 0, "as", "auto|schema|gbnf|regex", "what the file is", AT(as) },
+	{ OPT_PICK, 0, "as", "auto|schema|gbnf|regex|lark", "what the file is", AT(as) },
 	{ OPT_LIST, 0, "check", "FILE", "whether the text of this file satisfies it", AT(checks),
 	  .values = "@file" },
 	{ OPT_INT, 0, "sample", "N", "N random texts that satisfy it", AT(samples), 0, 1e9 },

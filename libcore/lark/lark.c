@@ -95,6 +95,11 @@ int lark_compile(struct grammar **out, const char *text, size_t n, const struct 
 	if (!rc)
 		rc = compile_rules(&p);
 	terms_fini(&p.terms);
+	if (rc == INFER_EFORMAT) { /* of the JSON after %json and the like */
+		rc = INFER_EINVAL;
+		if (err)
+			err->code = rc;
+	}
 	if (rc) {
 		if (p.g)
 			ir_free_dfas(p.g, left);

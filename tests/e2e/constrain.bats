@@ -20,6 +20,46 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	same stop "$(go --json -n 200 --json-schema schema --raw the | json finish_reason)"
 }
 
+@test "--grammar: a Lark grammar, from start; its terminals are read together" {
+	printf '%s\n' 'start: "fox: " NAME (", " NAME)* END' 'NAME: /[A-Z][a-z]{2,9}/' 'END: "."' >names
+	for i in 1 2 3; do
+		infer-run -q --no-stdin --seed $i --grammar names -n 200 the >out
+		grep -qxE 'fox: [A-Z][a-z]{2,9}(, [A-Z][a-z]{2,9})*\.' out
+	done
+	same grammar "$(infer-inspect grammar --json names | json form)"
+	infer-inspect grammar --sample 4 names | grep -qE 'fox: '
+	printf 'fox: Abc, Def.' >text
+	infer-inspect grammar --check text names
+	printf 'fox: Abc Def.' >text
+	rc=0
+	infer-inspect grammar --check text names || rc=$?
+	same 8 $rc
+	printf '%s\n' 'start: e ";"' 'e: e "+" N | N' 'N: /[0-9]/' '%ignore " "' >sum
+	go --grammar sum -n 100 the | grep -qxE '[0-9]( *\+ *[0-9])* *;'
+	echo 'start.1: "a"' >rules
+	fails 5 'line 1 of the grammar: priorities are not supported' go --grammar rules the
+	printf 'start: x\nx[capture]: "a"\n' >rules
+	infer-run -v --no-stdin --grammar rules the 2>&1 | grep -q 'capture is an annotation'
+}
+
+@test "--grammar: tokens by id and by text, in GBNF and in Lark" {
+	local one
+	one=$(infer-run -m demo --tokenize the | cut -d' ' -f1)
+	echo "root ::= <[$one]> \"x\" !<[$one]> <|im_start|>" >rules
+	go -m demo --json --logprobs 0 --grammar rules the >out
+	same "$one" "$(json tokens.0 <out)"
+	[ "$(json tokens.2 <out)" != "$one" ]
+	same "$(infer-run -m demo --tokenize --special '<|im_start|>')" "$(json tokens.3 <out)"
+	printf 'start: <[%s]> "x" <[^%s]> <|im_start|>' $one $one >lark
+	same "$(json tokens <out)" "$(go -m demo --json --logprobs 0 --grammar lark the | json tokens)"
+	echo 'start: <[0-3]>{3}' >lark
+	go -m demo --json --logprobs 0 --grammar lark the | json tokens | grep -qxE '\[?[0-3],[0-3],[0-3]\]?'
+	echo 'root ::= <none>' >rules
+	fails 5 'the model has no token <none>' go -m demo --grammar rules the
+	echo 'start: <[9999999]>' >rules
+	fails 5 'the model has no token 9999999' go -m demo --grammar rules the
+}
+
 @test "log-probabilities are those of the model without the constraint" {
 	go --choice the --json --logprobs 0 of >a
 	[ "$(json logprobs.0 <a)" != 0 ]
