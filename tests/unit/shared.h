@@ -53,7 +53,8 @@ __attribute__((unused)) static void shared_need(const char *rel, int cases, char
 		return;
 	if (need && !strcmp(need, "1"))
 		fail_msg("../shared/%s is not there, and NEED_SHARED=1", rel);
-	printf("# left out: needs ../shared/%s, real models and data that are not part of the sources\n",
+	printf("# left out: needs ../shared/%s, real models and data that are not part of the "
+	       "sources\n",
 	       rel);
 	fflush(stdout);
 	f = to ? fopen(to, "a") : NULL;
