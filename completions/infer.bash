@@ -28,6 +28,20 @@ _infer_model()
 	mapfile -t COMPREPLY < <(compgen -W demo -- "$word"; compgen -d -- "$word"; compgen -f -X '!*.gguf' -- "$word"; compgen -f -X '!*.gguf.zst' -- "$word")
 }
 _infer_isa() { _infer_words "$(infer-inspect --version 2>/dev/null | sed -n 's/^kernels: //p')"; }
+_infer_machine()
+{
+	_infer_words "$(infer-inspect hw --hw all 2>/dev/null | cut -d ' ' -f 1)"
+	[ ${#COMPREPLY[@]} != 0 ] || _infer_files
+}
+# sub-commands, and models: the first word is one of both
+_infer_first()
+{
+	local words=()
+
+	[ "$COMP_CWORD" != 1 ] || mapfile -t words < <(compgen -W "$1" -- "$word")
+	_infer_model
+	COMPREPLY=("${words[@]}" "${COMPREPLY[@]}")
+}
 
 # infer-bench
 _infer_bench()
@@ -81,13 +95,14 @@ _infer_inspect()
 	--sort) _infer_words 'offset bytes type bits elements name rms range outliers'; return ;;
 	--filter) return ;;
 	--system | --template-args) return ;;
-	--messages | --tools | --template | -f | --file | --check | --hw) _infer_files; return ;;
+	--messages | --tools | --template | -f | --file | --check) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
 	--as) _infer_words 'auto schema gbnf regex lark'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
 	-c | --ctx | --users | --prompt | --output | --shared-prefix | --ttft | --tpot | --budget | --price | --prefill-chunk | -t | --threads) return ;;
 	--device) _infer_words 'auto cpu cuda'; return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
+	--hw) _infer_machine; return ;;
 	--help) _infer_words 'model tensors template text grammar plan machine general examples rows'; return ;;
 	esac
 	case $word in
@@ -134,6 +149,7 @@ _infer_quant()
 		--out --show
 		--device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;
+	*) _infer_first 'eval imatrix' ;;
 	esac
 }
 complete -F _infer_quant infer-quant

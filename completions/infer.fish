@@ -12,7 +12,7 @@ complete -c infer-bench -n __fish_use_subcommand -a convert -d 'records from and
 complete -c infer-bench -n __fish_use_subcommand -a kernels -d 'every inner loop: GB/s, GOP/s, and the fraction of the ceiling'
 complete -c infer-bench -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'file, directory, hf:ORG/REPO, demo (INFER_MODEL)'
 complete -c infer-bench -s p -l prompt -x -d 'prefill N tokens; 0: none; serve: lengths (512)'
-complete -c infer-bench -s n -l max-tokens -x -d 'decode N tokens; 0: none; serve: the same as --output (128)'
+complete -c infer-bench -s n -l max-tokens -x -d 'decode N tokens; 0: none; serve: as --output (128)'
 complete -c infer-bench -l depth -x -d 'after N tokens in the cache (0)'
 complete -c infer-bench -l clock -x -a 'wall cpu' -d 'elapsed time, or processor time of the threads (wall)'
 complete -c infer-bench -l seqs -x -d 'with N sequences in parallel (1)'
@@ -122,16 +122,19 @@ complete -c infer-inspect -l kv-type -x -a 'f16 f32 q8_0 q4_0' -d 'type of the c
 complete -c infer-inspect -l prefill-chunk -x -d 'most prompt tokens in a step (512)'
 complete -c infer-inspect -s t -l threads -x -d 'threads (all that the machine has)'
 complete -c infer-inspect -l table -d 'types and contexts of one model, or machines'
-complete -c infer-inspect -l hw -r -F -d 'a described machine: h100*8, or YAML; all: names'
+complete -c infer-inspect -l hw -x -a '(infer-inspect hw --hw all 2>/dev/null | string replace -r " .*" "")' -d 'a described machine: h100*8, or YAML; all: names'
 complete -c infer-inspect -l again -d 'measure, whatever was measured before'
 complete -c infer-inspect -s q -l quiet -d 'no warnings, no progress; errors are still said'
 complete -c infer-inspect -s v -l verbose -d 'say more; -vv still more'
 complete -c infer-inspect -s h -d 'the commonest options, and examples'
 complete -c infer-inspect -l help -a 'model tensors template text grammar plan machine general examples rows' -d 'all options, or a part of this text'
 complete -c infer-inspect -l version -d 'version, kernel sets, families and libraries'
+complete -c infer-inspect -k -a '(__fish_complete_suffix .gguf .gguf.zst)'
 
 # infer-quant
 complete -c infer-quant -f
+complete -c infer-quant -n __fish_use_subcommand -a eval -d 'how well a model predicts a text'
+complete -c infer-quant -n __fish_use_subcommand -a imatrix -d 'which columns of the weights matter'
 complete -c infer-quant -l type -x -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4' -d 'a type, as Q8_0, or a mix of types, as Q4_K_M'
 complete -c infer-quant -l method -x -a 'search rtn gptq' -d 'search; rtn: no search; gptq: compensate errors'
 complete -c infer-quant -l calibration -r -F -d 'text for gptq, --bpw ..., if not -f'
@@ -178,6 +181,7 @@ complete -c infer-quant -s v -l verbose -d 'say more; -vv still more'
 complete -c infer-quant -s h -d 'the commonest options, and examples'
 complete -c infer-quant -l help -a 'recipe output eval imatrix engine general examples rows' -d 'all options, or a part of this text'
 complete -c infer-quant -l version -d 'version, kernel sets, families and libraries'
+complete -c infer-quant -k -a '(__fish_complete_suffix .gguf .gguf.zst)'
 
 # infer-run
 complete -c infer-run -f

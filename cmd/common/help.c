@@ -178,6 +178,8 @@ static void put_rows(struct buf *out, const struct program *p, const struct opt 
 {
 	for (const struct help_line *l = p->subjects; l && l->head; l++)
 		buf_printf(out, "subject\t%s\t%s\n", l->head, l->text);
+	for (const struct help_line *l = p->words; l && l->head; l++)
+		buf_printf(out, "subject\t%s\t%s\n", l->head, l->text);
 	for (const struct opt *o = rows; o->kind != OPT_END; o++) {
 		if (o->kind == OPT_GROUP) {
 			buf_printf(out, "section\t%s\t%s\n", o->name, o->help);

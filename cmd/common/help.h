@@ -13,6 +13,7 @@ struct program {
 	const char *brief;                /* one sentence, at most a line */
 	const char *about;                /* further description, sentences; NULL: none */
 	const struct help_line *subjects; /* the sub-commands; NULL: none */
+	const struct help_line *words;    /* sub-commands that usage names; completed only; NULL */
 	const struct help_line *examples;
 	const struct opt *rows;
 };

@@ -62,7 +62,7 @@ struct opt {
 	opt_rows_fn *rows; /* OPT_ROWS: writes the rows */
 	double usual;      /* OPT_NUM_GIVEN: the default that --help prints */
 	/* Values for completion: words separated by spaces, with a leading comma if the option takes
-	 * several; or "@file", "@model", "@isa", "@stages". NULL: unknown. */
+	 * several; or "@file", "@model", "@isa", "@machine", "@stages". NULL: unknown. */
 	const char *values;
 
 	/* Relations to other options, checked by opt_check(). A mode is what a program does: one

@@ -12,7 +12,7 @@ static const struct opt bench_rows[] = {
 	{ OPT_STR, 'p', "prompt", "N[,N]", "prefill N tokens; 0: none; serve: lengths (512)",
 	  AT(prompts), .marks = OPT_COMMON, .modes = BENCH_RUN | BENCH_SERVE | BENCH_AB },
 	{ OPT_STR, 'n', "max-tokens", "N[,N]",
-	  "decode N tokens; 0: none; serve: the same as --output (128)", AT(tokens),
+	  "decode N tokens; 0: none; serve: as --output (128)", AT(tokens),
 	  .marks = OPT_COMMON, .modes = BENCH_RUN | BENCH_SERVE | BENCH_AB },
 	{ OPT_STR, 0, "depth", "N[,N]", "after N tokens in the cache (0)", AT(depth) },
 	{ OPT_PICK, 0, "clock", "wall|cpu", "elapsed time, or processor time of the threads (wall)",

@@ -85,7 +85,7 @@ static const struct opt inspect_rows[] = {
 
 	{ OPT_GROUP, .name = "machine", .help = "The machine of hw and plan" },
 	{ OPT_STR, 0, "hw", "NAME|FILE", "a described machine: h100*8, or YAML; all: names",
-	  AT(machine), .values = "@file" },
+	  AT(machine), .values = "@machine" },
 	{ OPT_FLAG, 0, "again", NULL, "measure, whatever was measured before", AT(again),
 	  .value = 1 },
 

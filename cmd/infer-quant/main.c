@@ -14,12 +14,18 @@ static const struct help_line examples[] = {
 	{ "infer-quant --copy --split-max-size 4G IN OUT", "the same, in files of 4 GiB" },
 	{ NULL, NULL },
 };
+static const struct help_line first_words[] = {
+	{ "eval", "how well a model predicts a text" },
+	{ "imatrix", "which columns of the weights matter" },
+	{ NULL, NULL },
+};
 static const struct program program = {
 	.name = "infer-quant",
 	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
 		 "       infer-quant --copy|--merge [OPTION]... IN OUT\n"
 		 "       infer-quant eval|imatrix -m MODEL [OPTION]... -f TEXT",
 	.brief = "Write a model again, in smaller types; measure what it lost.",
+	.words = first_words,
 	.examples = examples,
 	.rows = quant_rows,
 };

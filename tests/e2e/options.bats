@@ -443,6 +443,11 @@ complete_bash()
 	same 'a.jsonl' "$(complete_bash infer-run --batch a.j)"
 	same 'show' "$(complete_bash infer-inspect s)"
 	same 'run report' "$(complete_bash infer-bench r)"
+	same 'eval' "$(complete_bash infer-quant e)"
+	[[ " $(complete_bash infer-quant '') " == *' eval imatrix '*' a.gguf '* ]]
+	[[ " $(complete_bash infer-quant a.gguf '') " != *' eval '* ]]
+	[[ " $(complete_bash infer-inspect plan --hw rtx) " == *' rtx-3090 '*' rtx-4090 '* ]]
+	same 'a.jsonl' "$(complete_bash infer-inspect hw --hw a.j)"
 	[[ " $(complete_bash infer-run --isa '') " == *' ref '* ]]
 	[ -z "$(complete_bash infer-run --temp '')" ]
 	[ -z "$(complete_bash infer-bench --seqs '')" ]
@@ -455,6 +460,8 @@ complete_bash()
 	same 'q4_0 q8_0 ' "$(offers 'infer-run --kv-type q')"
 	same 'template tensors tokens ' "$(offers 'infer-inspect t')"
 	same '--help=safety --help=sampling ' "$(offers 'infer-run --help=sa')"
+	same 'eval imatrix ' "$(offers 'infer-quant ' | grep -o 'eval imatrix ')"
+	[[ " $(offers 'infer-inspect plan --hw rtx')" == *' rtx-3090 '* ]]
 	touch a.jsonl
 	same 'a.jsonl ' "$(offers 'infer-run --batch a.j')"
 	[ -z "$(offers 'infer-run a.j')" ]
