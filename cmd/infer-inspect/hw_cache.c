@@ -16,7 +16,7 @@
 enum { MOST_BYTES = 1 << 20 };
 
 /* Version of the cached record.  Raise it when the meaning of a field changes. */
-enum { CACHE_VERSION = 2 };
+enum { CACHE_VERSION = 3 };
 
 /* Append the file name of the cached measurement, a hash of all that it depends on: processor,
  * threads, memory, kernel sets, this version.  Returns 0 if memory ran out. */
@@ -85,7 +85,7 @@ static double unexplained_ns(const struct infer_shape *s, const struct infer_mac
 }
 
 /* Set the overheads of the engine between kernels, from steps measured with the built-in model. The
- * unexplained time of a step is divided: for decode by parallel regions (added to barrier_ns), for a batch by
+ * unexplained time of a step is divided: for decode by nodes of the graph (node_ns), for a batch by
  * sequences - 1 (seq_ns), for a prompt by rows - 1 and regions (row_ns). */
 static int fit_overheads(struct infer_machine *m, infer_error *err)
 {
@@ -99,8 +99,8 @@ static int fit_overheads(struct infer_machine *m, infer_error *err)
 
 	infer_model_close(&model);
 	TRY(rc);
-	m->seq_ns = m->row_ns = 0;
-	m->barrier_ns += unexplained_ns(&s, m, m->step_ns, one) / s.regions;
+	m->node_ns = m->seq_ns = m->row_ns = 0;
+	m->node_ns = unexplained_ns(&s, m, m->step_ns, one) / s.nodes;
 	m->seq_ns = unexplained_ns(&s, m, m->batch_ns, batch) / (double)(batch.seqs - 1);
 	m->row_ns =
 		unexplained_ns(&s, m, m->prompt_ns, prompt) / (double)(prompt.rows - 1) / s.regions;

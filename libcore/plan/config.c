@@ -14,20 +14,19 @@ enum windows { WINDOW_NONE, WINDOW_ALL, WINDOW_HALF, WINDOW_PATTERN };
 static const struct kind {
 	const char *type;
 	enum windows windows;
-	int tied;        /* of the class, if config.json does not say */
-	int shared_gate; /* 1: the shared expert has a gate */
+	int tied; /* of the class, if config.json does not say */
 } kinds[] = {
-	{ "llama", WINDOW_NONE, 0 },        { "mistral", WINDOW_ALL, 0 },
-	{ "ministral3", WINDOW_ALL, 0 },    { "mixtral", WINDOW_ALL, 0 },
-	{ "qwen2", WINDOW_NONE, 0 },        { "qwen3", WINDOW_NONE, 0 },
-	{ "qwen2_moe", WINDOW_NONE, 0, 1 }, { "qwen3_moe", WINDOW_NONE, 0 },
-	{ "gemma2", WINDOW_HALF, 1 },       { "gemma3_text", WINDOW_PATTERN, 1 },
-	{ "phi3", WINDOW_ALL, 0 },          { "granite", WINDOW_NONE, 0 },
-	{ "granitemoe", WINDOW_NONE, 0 },   { "granitemoeshared", WINDOW_NONE, 0 },
-	{ "olmo2", WINDOW_NONE, 0 },        { "olmo3", WINDOW_NONE, 0 },
-	{ "smollm3", WINDOW_NONE, 1 },      { "glm4", WINDOW_NONE, 0 },
-	{ "glm4_moe", WINDOW_NONE, 0 },     { "gpt_oss", WINDOW_HALF, 0 },
-	{ "minimax_m2", WINDOW_NONE, 0 },   { "deepseek_v2", WINDOW_NONE, 0 },
+	{ "llama", WINDOW_NONE, 0 },       { "mistral", WINDOW_ALL, 0 },
+	{ "ministral3", WINDOW_ALL, 0 },   { "mixtral", WINDOW_ALL, 0 },
+	{ "qwen2", WINDOW_NONE, 0 },       { "qwen3", WINDOW_NONE, 0 },
+	{ "qwen2_moe", WINDOW_NONE, 0 },   { "qwen3_moe", WINDOW_NONE, 0 },
+	{ "gemma2", WINDOW_HALF, 1 },      { "gemma3_text", WINDOW_PATTERN, 1 },
+	{ "phi3", WINDOW_ALL, 0 },         { "granite", WINDOW_NONE, 0 },
+	{ "granitemoe", WINDOW_NONE, 0 },  { "granitemoeshared", WINDOW_NONE, 0 },
+	{ "olmo2", WINDOW_NONE, 0 },       { "olmo3", WINDOW_NONE, 0 },
+	{ "smollm3", WINDOW_NONE, 1 },     { "glm4", WINDOW_NONE, 0 },
+	{ "glm4_moe", WINDOW_NONE, 0 },    { "gpt_oss", WINDOW_HALF, 0 },
+	{ "minimax_m2", WINDOW_NONE, 0 },  { "deepseek_v2", WINDOW_NONE, 0 },
 	{ "deepseek_v3", WINDOW_NONE, 0 },
 };
 
@@ -122,6 +121,7 @@ static int read_experts(const struct reader *r)
 	d->shared_ff = shared * d->expert_ff;
 	TRY(read_number(r, "shared_expert_intermediate_size shared_intermediate_size",
 	                &d->shared_ff, 0, 1 << 24));
+	d->shared_gate = json_get(r->o, "shared_expert_intermediate_size") != NULL;
 	TRY(read_number(r, "decoder_sparse_step", &sparse, 1, 1024));
 	if (sparse > 1 || json_first(json_get(r->o, "mlp_only_layers")))
 		return err_set(r->err, INFER_EUNSUP,
@@ -176,7 +176,6 @@ static int read_dims(const struct reader *r, const struct kind *k)
 	TRY(read_number(r, "max_position_embeddings", &d->ctx, 1, INT32_MAX));
 	d->tied = is_true(r->o, "tie_word_embeddings", k->tied);
 	d->ff_matrices = 3;
-	d->shared_gate = k->shared_gate;
 	TRY(count_windows(r, k));
 	TRY(read_experts(r));
 	TRY(read_latent(r));

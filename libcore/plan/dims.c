@@ -12,7 +12,9 @@ struct build {
 	infer_error *err;
 };
 
-static int add_matrix(struct build *b, int64_t n, int64_t k, int out)
+/* Add a product of n rows of length k.  region: all rows that are multiplied by the same source, if the
+ * product is the first with that source; 0: it is a later one. */
+static int add_matrix(struct build *b, int64_t n, int64_t k, int64_t region, int out)
 {
 	struct infer_work w;
 
@@ -23,10 +25,13 @@ static int add_matrix(struct build *b, int64_t n, int64_t k, int out)
 	w.n = n;
 	w.k = k;
 	w.out = out;
+	w.starts = region > 0;
+	w.region = (region > 0 ? region : n) * k;
+	b->s->nodes++;
 	return shape_add(b->s, &w, b->err);
 }
 
-static int add_experts(struct build *b, int64_t n, int64_t k)
+static int add_experts(struct build *b, int64_t n, int64_t k, int starts)
 {
 	struct infer_work w;
 
@@ -38,6 +43,8 @@ static int add_experts(struct build *b, int64_t n, int64_t k)
 	w.k = k;
 	w.experts = b->d->experts;
 	w.used = b->d->used;
+	w.starts = starts;
+	w.region = n * k * w.used;
 	return shape_add(b->s, &w, b->err);
 }
 
@@ -50,6 +57,7 @@ static int add_rows(struct build *b, int kind, const char *slot, int64_t k)
 	w.times = 1;
 	w.slot = kind == INFER_WORK_ROWS ? shape_slot(slot) : 0;
 	w.k = k;
+	b->s->nodes++;
 	return shape_add(b->s, &w, b->err);
 }
 
@@ -68,6 +76,8 @@ static int add_attn(struct build *b, int windowed)
 	w.latent = d->kv_rank > 0;
 	w.window = windowed ? d->window : 0;
 	w.slot = shape_slot("attn_merge");
+	w.starts = 1;
+	b->s->nodes++;
 	TRY(add_rows(b, INFER_WORK_PUT, "", (int64_t)w.kv_heads * (w.dk + (w.latent ? 0 : w.dv))));
 	return shape_add(b->s, &w, b->err);
 }
@@ -80,17 +90,17 @@ static int add_latent(struct build *b)
 	int64_t q = (int64_t)d->heads * (d->nope + d->rope);
 
 	if (d->q_rank) {
-		TRY(add_matrix(b, d->q_rank, d->embd, 0));
-		TRY(add_matrix(b, q, d->q_rank, 0));
+		TRY(add_matrix(b, d->q_rank, d->embd, d->q_rank + d->kv_rank + d->rope, 0));
+		TRY(add_matrix(b, q, d->q_rank, q, 0));
 	} else {
-		TRY(add_matrix(b, q, d->embd, 0));
+		TRY(add_matrix(b, q, d->embd, q + d->kv_rank + d->rope, 0));
 	}
-	TRY(add_matrix(b, d->kv_rank + d->rope, d->embd, 0));
+	TRY(add_matrix(b, d->kv_rank + d->rope, d->embd, 0, 0));
 	for (int i = 0; i < d->heads; i++) {
-		TRY(add_matrix(b, d->kv_rank, d->nope, 0));
-		TRY(add_matrix(b, d->v_head, d->kv_rank, 0));
+		TRY(add_matrix(b, d->kv_rank, d->nope, i ? 0 : (int64_t)d->heads * d->kv_rank, 0));
+		TRY(add_matrix(b, d->v_head, d->kv_rank, i ? 0 : (int64_t)d->heads * d->v_head, 0));
 	}
-	return add_matrix(b, d->embd, (int64_t)d->heads * d->v_head, 0);
+	return add_matrix(b, d->embd, (int64_t)d->heads * d->v_head, d->embd, 0);
 }
 
 static int add_attention_layer(struct build *b, int windowed)
@@ -102,13 +112,12 @@ static int add_attention_layer(struct build *b, int windowed)
 	if (d->kv_rank) {
 		TRY(add_latent(b));
 	} else {
-		TRY(add_matrix(b, q, d->embd, 0));
-		TRY(add_matrix(b, kv, d->embd, 0));
-		TRY(add_matrix(b, kv, d->embd, 0));
-		TRY(add_matrix(b, d->embd, q, 0));
+		TRY(add_matrix(b, q, d->embd, q + 2 * kv, 0));
+		TRY(add_matrix(b, kv, d->embd, 0, 0));
+		TRY(add_matrix(b, kv, d->embd, 0, 0));
+		TRY(add_matrix(b, d->embd, q, d->embd, 0));
 		TRY(add_rows(b, INFER_WORK_ROWS, "rope_halves", q + kv));
 	}
-	b->s->regions += 3;
 	return add_attn(b, windowed);
 }
 
@@ -117,9 +126,8 @@ static int add_ff(struct build *b, int64_t width)
 	int64_t embd = b->d->embd;
 
 	for (int i = 0; i < b->d->ff_matrices - 1; i++)
-		TRY(add_matrix(b, width, embd, 0));
-	TRY(add_matrix(b, embd, width, 0));
-	b->s->regions += 2;
+		TRY(add_matrix(b, width, embd, i ? 0 : width * (b->d->ff_matrices - 1), 0));
+	TRY(add_matrix(b, embd, width, embd, 0));
 	return add_rows(b, INFER_WORK_ROWS, "silu_mul", width);
 }
 
@@ -130,13 +138,12 @@ static int add_ff_layer(struct build *b, int layer)
 	TRY(add_rows(b, INFER_WORK_ROWS, "rms_norm", d->embd));
 	if (!d->experts || layer < d->dense)
 		return add_ff(b, d->ff);
-	TRY(add_matrix(b, d->experts, d->embd, 0));
-	TRY(add_experts(b, d->expert_ff, d->embd));
-	TRY(add_experts(b, d->expert_ff, d->embd));
-	TRY(add_experts(b, d->embd, d->expert_ff));
-	b->s->regions += 5;
+	TRY(add_matrix(b, d->experts, d->embd, d->experts, 0));
+	TRY(add_experts(b, d->expert_ff, d->embd, MOE_REGIONS));
+	TRY(add_experts(b, d->expert_ff, d->embd, 0));
+	TRY(add_experts(b, d->embd, d->expert_ff, 0));
 	if (d->shared_ff && d->shared_gate)
-		TRY(add_matrix(b, 1, d->embd, 0));
+		TRY(add_matrix(b, 1, d->embd, 1, 0));
 	return d->shared_ff ? add_ff(b, d->shared_ff) : INFER_OK;
 }
 
@@ -182,8 +189,9 @@ int infer_dims_shape(struct infer_shape *s, const struct infer_dims *d, infer_er
 		TRY(add_ff_layer(&b, i));
 		TRY(add_rows(&b, INFER_WORK_ROWS, "add_scaled", 2 * (int64_t)d->embd));
 	}
-	s->regions += 1;
-	TRY(add_matrix(&b, d->vocab, d->embd, 1));
+	TRY(add_matrix(&b, d->vocab, d->embd, d->vocab, 1));
+	for (int i = 0; i < s->n_work; i++)
+		s->regions += s->work[i].starts * s->work[i].times;
 	sum_sizes(s, d);
 	return INFER_OK;
 }

@@ -79,7 +79,9 @@ int shape_add(struct infer_shape *s, const struct infer_work *w, infer_error *er
 	return INFER_OK;
 }
 
-static int add_matrix(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
+/* Add a product.  starts: 1 for the first product of its region; region: weights of all its products. */
+static int add_matrix(struct infer_shape *s, const struct weight *w, int out, int starts,
+                      int64_t region, infer_error *err)
 {
 	struct infer_work work;
 
@@ -90,6 +92,8 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 	work.type = w->type;
 	work.n = w->ne[1];
 	work.k = w->ne[0];
+	work.starts = starts;
+	work.region = region;
 	return shape_add(s, &work, err);
 }
 
@@ -97,7 +101,7 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 static int add_heads(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
 {
 	for (int i = 0; i < w->n; i++)
-		TRY(add_matrix(s, w, out, err));
+		TRY(add_matrix(s, w, out, !i, w->ne[0] * w->ne[1] * w->n, err));
 	return INFER_OK;
 }
 
@@ -117,9 +121,36 @@ static int add_experts(struct infer_shape *s, const struct backend_model *parts,
 		w.type = of->type;
 		w.n = of->ne[1];
 		w.k = of->ne[0];
+		w.starts = i ? 0 : MOE_REGIONS;
+		w.region = w.n * w.k * w.used;
 		TRY(shape_add(s, &w, err));
 	}
 	return INFER_OK;
+}
+
+/* True if node i of the graph is a product with the same source as node `with`. */
+static int same_source(const struct graph *g, int32_t i, int32_t with)
+{
+	return g->nodes[i].op == GRAPH_MM && g->nodes[i].src[0] == g->nodes[with].src[0];
+}
+
+/* Add the product of node `at`, with the region that it shares. */
+static int add_product(struct infer_shape *s, const struct backend_model *parts, int32_t at,
+                       infer_error *err)
+{
+	const struct graph *g = parts->graph;
+	int64_t region = 0;
+	int starts = 1;
+
+	for (int32_t i = 0; i < g->n; i++) {
+		if (!same_source(g, i, at))
+			continue;
+		const struct weight *w = &parts->weights[g->nodes[i].w[0]];
+		region += w->ne[0] * w->ne[1];
+		starts &= i >= at;
+	}
+	return add_matrix(s, &parts->weights[g->nodes[at].w[0]], g->nodes[at].rows == GRAPH_OUT,
+	                  starts, region, err);
 }
 
 /* True if an earlier node reads the same K and V. */
@@ -134,6 +165,7 @@ static int is_read_before(const struct graph *g, int32_t at)
 static void set_attn(struct infer_work *w, const struct graph_node *n, int latent)
 {
 	w->kind = INFER_WORK_ATTN;
+	w->starts = 1;
 	w->heads = n->attn.heads;
 	w->kv_heads = n->attn.kv_heads;
 	w->dk = n->attn.dk;
@@ -146,6 +178,7 @@ static void set_attn(struct infer_work *w, const struct graph_node *n, int laten
 static void set_delta(struct infer_work *w, const struct graph_node *n)
 {
 	w->kind = INFER_WORK_STATE;
+	w->starts = 2; /* with its convolution */
 	w->heads = n->gated_delta.heads;
 	w->dk = n->gated_delta.dk;
 	w->dv = n->gated_delta.dv;
@@ -163,7 +196,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	w.out = n->rows == GRAPH_OUT;
 	switch ((enum graph_op)n->op) {
 	case GRAPH_MM:
-		return add_matrix(s, &parts->weights[n->w[0]], w.out, err);
+		return add_product(s, parts, at, err);
 	case GRAPH_MOE:
 		return add_experts(s, parts, n, w.out, err);
 	case GRAPH_HEAD_MM:
@@ -260,25 +293,13 @@ double shape_active_params(const struct infer_shape *s)
 	return sum;
 }
 
-/* Count the parallel regions of a step, which end with a barrier.  Products with the same source
- * share a region, and so do consecutive row operations.  Row operations that one thread computes
- * need no region. */
-static int32_t count_regions(const struct graph *g)
+/* Return the parallel regions of a step with many rows. */
+static int32_t count_regions(const struct infer_shape *s)
 {
-	int32_t n = 0, last = -1;
+	int32_t n = 0;
 
-	for (int32_t i = 0; i < g->n; i++) {
-		const struct graph_node *node = &g->nodes[i];
-		if (node->op == GRAPH_MM) {
-			n += node->src[0] != last;
-			last = node->src[0];
-		} else if (node->op == GRAPH_ATTN || node->op == GRAPH_GATED_DELTA ||
-		           node->op == GRAPH_CONV1D || node->op == GRAPH_HEAD_MM) {
-			n++;
-		} else if (node->op == GRAPH_MOE) {
-			n += 5;
-		}
-	}
+	for (int i = 0; i < s->n_work; i++)
+		n += s->work[i].starts * s->work[i].times;
 	return n;
 }
 
@@ -303,7 +324,8 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 		s->header_bytes = (double)gguf.header_bytes;
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		TRY(add_node(s, &parts, i, err));
-	s->regions = count_regions(parts.graph);
+	s->nodes = parts.graph->n;
+	s->regions = count_regions(s);
 	s->table_bytes = table_bytes(&parts, &s->table_elements);
 	s->active_params = shape_active_params(s);
 	return INFER_OK;

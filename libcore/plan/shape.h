@@ -9,6 +9,7 @@ static inline double element_bytes(int type)
 
 	return (double)t->block_bytes / t->block;
 }
+enum { MOE_REGIONS = 5 }; /* parallel regions of a layer of experts */
 /* Add one node, or count it with an equal one.  w->times must be 1, and unused bytes 0.
  * INFER_EUNSUP: there are too many kinds. */
 int shape_add(struct infer_shape *s, const struct infer_work *w, infer_error *err);

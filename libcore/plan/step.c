@@ -154,7 +154,7 @@ static struct taken weight_time(const struct infer_machine *m, int type, double 
 	return (struct taken){ x, a > 0 ? a / (a + b) : 0 };
 }
 
-/* Return the slowdown of a product too small to occupy all threads.  The backend divides it into
+/* Return the slowdown of a region too small to occupy all threads.  The backend divides it into
  * items of at least CPU_ITEM_WORK multiplications; one thread alone computes up to two items. */
 static double small_work_factor(const struct infer_machine *m, double work)
 {
@@ -231,13 +231,33 @@ static double quant_time(const struct infer_machine *m, const struct infer_work 
  * GB. */
 static const double reading_part = 0.87, multiplying_part = 0.93;
 
+/* Return the multiplications of the region of a product. */
+static double region_work(const struct infer_work *w, const struct infer_load *l)
+{
+	double one = w->region ? (double)w->region : (double)w->n * (double)w->k;
+
+	return rows_of(w, l) * one;
+}
+
+/* Return the parallel regions that the nodes begin in a step.  Small ones are computed by one thread. */
+static double regions_of(const struct infer_work *w, const struct infer_load *l)
+{
+	int alone = 0;
+
+	if (w->kind == INFER_WORK_MATRIX)
+		alone = region_work(w, l) <= 2 * CPU_ITEM_WORK;
+	else if (w->kind == INFER_WORK_ATTN)
+		alone = l->rows == 1 && seen(w, l) * w->heads * w->dv < CPU_ATTN_SMALL;
+	return alone ? 0 : (double)w->starts * w->times;
+}
+
 static void predict_by_loops(struct infer_step_time *t, const struct infer_shape *s,
                              const struct infer_machine *m, const struct infer_setup *how,
                              const struct infer_load *l)
 {
 	/* weights that fit into half of the last-level cache stay there */
 	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
-	double more = thread_factor(m, how), compute = 0, memory = 0;
+	double more = thread_factor(m, how), compute = 0, memory = 0, regions = 0;
 	struct taken one;
 
 	for (int i = 0; i < s->n_work; i++) {
@@ -245,6 +265,7 @@ static void predict_by_loops(struct infer_step_time *t, const struct infer_shape
 		struct counts c = count_work(w, how, l);
 		double rows = rows_of(w, l), touched = 1, x;
 
+		regions += regions_of(w, l);
 		switch ((enum infer_work_kind)w->kind) {
 		case INFER_WORK_EXPERTS:
 			touched = infer_experts_touched(w->experts, w->used, rows);
@@ -255,7 +276,7 @@ static void predict_by_loops(struct infer_step_time *t, const struct infer_shape
 				break;
 			one = weight_time(m, w->type, rows, resident);
 			x = one.all * 1e-9 * (double)w->n * (double)w->k * w->times * touched *
-			    small_work_factor(m, rows * (double)w->n * (double)w->k);
+			    small_work_factor(m, region_work(w, l));
 			memory += x * one.memory_part / reading_part;
 			compute += x * (1 - one.memory_part) / multiplying_part;
 			t->part[INFER_BOUND_RUNTIME] += quant_time(m, w, l);
@@ -278,7 +299,8 @@ static void predict_by_loops(struct infer_step_time *t, const struct infer_shape
 	t->part[INFER_BOUND_COMPUTE] += compute * more;
 	t->part[INFER_BOUND_MEMORY] += memory * (more > 1 ? more : 1);
 	t->part[INFER_BOUND_RUNTIME] +=
-		(double)s->regions * (m->barrier_ns + m->row_ns * (double)(l->rows - l->seqs)) *
+		(regions * m->barrier_ns + s->nodes * m->node_ns +
+	         (double)s->regions * m->row_ns * (double)(l->rows - l->seqs)) *
 			1e-9 +
 		(double)(l->seqs - 1) * m->seq_ns * 1e-9 +
 		(double)l->out * s->vocab * 1e-3 * m->sample_ns * 1e-9 /

@@ -159,7 +159,7 @@ static int measure_sampling(struct infer_machine *m, const struct kern *k, infer
 	return rc;
 }
 
-/* Submit all requests at once, and step until they end.  Appends times in ns to of[*n], at most
+/* Submit all requests at once, and step until they end.  Appends times of this thread, in ns, to of[*n], at most
  * STEPS: the time of each step that decodes a token for every request, or, if tokens is 1, the
  * total time. */
 enum { STEPS = 3 * 48, BATCH = 8, PROMPT = 256, AHEAD = 4 };
@@ -187,9 +187,9 @@ static int some_steps(infer_engine *e, int requests, int prompt, int tokens, dou
 	while (infer_engine_busy(e)) {
 		infer_engine_stats(e, &s);
 		uint64_t rows = s.decode_rows;
-		int64_t from = clock_now_ns();
+		int64_t from = clock_thread_ns();
 		TRY(infer_engine_step(e, err));
-		double ns = (double)(clock_now_ns() - from);
+		double ns = (double)(clock_thread_ns() - from);
 		all += ns;
 		infer_engine_stats(e, &s);
 		if (*n < STEPS && tokens > 1 && s.decode_rows - rows == (uint64_t)requests)

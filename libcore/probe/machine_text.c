@@ -50,6 +50,7 @@ static const struct field host_fields[] = {
 	HOST(REAL, step_ns, 1e12),
 	HOST(REAL, batch_ns, 1e12),
 	HOST(REAL, prompt_ns, 1e12),
+	HOST(REAL, node_ns, 1e12),
 	HOST(REAL, seq_ns, 1e12),
 	HOST(REAL, row_ns, 1e12),
 	HOST(REAL, sample_ns, 1e9),

@@ -77,8 +77,8 @@ struct infer_machine {
 	/* times of the engine with its built-in model: one token of one sequence; one token of each
 	 * of 8 sequences; a prompt of 256 tokens */
 	double step_ns, batch_ns, prompt_ns;
-	/* overhead of a sequence in a step; of a prompt row in each region */
-	double seq_ns, row_ns;
+	/* overhead of a node of the graph; of a sequence in a step; of a prompt row in each region */
+	double node_ns, seq_ns, row_ns;
 	double sample_ns; /* sampling a token of 1000 logits with the default options */
 	double slots
 		[INFER_MACHINE_SLOTS]; /* row operations, 1e9 elements a second of one thread: probe/elem.c */

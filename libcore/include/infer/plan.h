@@ -54,12 +54,15 @@ struct infer_work {
 	int heads, kv_heads, dk, dv, window;
 	int latent, borrows; /* 1: MLA, K is also V; 1: KV shared, stored by another layer */
 	int slot;            /* ROWS: index of infer_machine.slots */
+	/* parallel regions that each of the nodes begins; products with the same source share one */
+	int starts;
+	int64_t region; /* MATRIX, EXPERTS: weights of the region of a node, for one row */
 };
-enum { INFER_WORKS = 192 };
+enum { INFER_WORKS = 256 };
 struct infer_shape {
 	struct infer_work work[INFER_WORKS];
-	int32_t n_work, layers, vocab, embd, ctx_train,
-		regions; /* regions: parts between barriers */
+	int32_t n_work, layers, vocab, embd, ctx_train;
+	int32_t nodes, regions; /* of the graph; parts between barriers, if all are parallel */
 	int32_t experts, used, window;
 	double params, active_params;
 	double header_bytes; /* of the file: metadata with the vocabulary */

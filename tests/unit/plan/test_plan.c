@@ -265,11 +265,12 @@ static void test_measured(void **state)
 		                   .f32_gflop_s = 100,
 		                   .i8_gop_s = 1000,
 		                   .l3_bytes = (uint64_t)1 << 40,
-		                   .barrier_ns = 1000,
+		                   .barrier_ns = 300,
+		                   .node_ns = 1000,
 		                   .seq_ns = 500,
 		                   .row_ns = 10,
 		                   .slots[0] = 1 };
-	struct infer_shape s = { .regions = 4, .n_work = 1 };
+	struct infer_shape s = { .nodes = 4, .regions = 4, .n_work = 1 };
 	struct infer_step_time t;
 
 	(void)state;
@@ -281,9 +282,13 @@ static void test_measured(void **state)
 		m.attn[INFER_F16].block_ns[i] = 40;
 	}
 	m.attn[INFER_F16].put = 2;
-	s.work[0] = (struct infer_work){
-		.kind = INFER_WORK_ATTN, .times = 3, .heads = 8, .kv_heads = 8, .dk = 64, .dv = 64
-	};
+	s.work[0] = (struct infer_work){ .kind = INFER_WORK_ATTN,
+		                         .times = 3,
+		                         .heads = 8,
+		                         .kv_heads = 8,
+		                         .dk = 64,
+		                         .dv = 64,
+		                         .starts = 1 };
 	/* 3 layers of 8 heads: 2 * 100 * 128 operations at 100 GOP/s, 200 ns each of two threads, all by
 	 * one; a merge of 64 */
 	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 1, 1, 1, 100 });
@@ -292,14 +297,17 @@ static void test_measured(void **state)
 	/* by two threads from 65536 on, in two splits */
 	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 1, 1, 1, 400 });
 	assert_true(fabs(t.part[INFER_BOUND_KV] * 1e9 - 24 * (1024 + 2 * 100 + 2 * 64)) < 1e-6);
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - (4 * 1000 + 3 * 300)) < 1e-6);
 	/* four sequences: three more of them */
 	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 4, 4, 4, 400 });
-	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - (4 * 1000 + 3 * 500)) < 1e-6);
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - (4 * 1000 + 3 * 300 + 3 * 500)) <
+	            1e-6);
 	/* 64 rows that see 128, and half of a block of 32 */
 	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 64, 1, 1, 128 });
 	assert_true(fabs(t.part[INFER_BOUND_KV] * 1e9 -
 	                 64 * 24 * (2 * 144 * 128 / 200.0 + 40 / 2 + 64 / 2)) < 1e-3);
-	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - 4 * (1000 + 63 * 10)) < 1e-6);
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - (4 * (1000 + 63 * 10) + 3 * 300)) <
+	            1e-6);
 	/* K and V of 64 rows, by two threads */
 	s.work[0] = (struct infer_work){ .kind = INFER_WORK_PUT, .times = 3, .k = 1024 };
 	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 64, 1, 1, 128 });
