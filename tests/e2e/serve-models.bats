@@ -165,4 +165,7 @@ until_states() { until_same "$1" states; }
 	fails 1 'no.yaml' infer-serve --config no.yaml
 	printf 'infer-serve: 1\nmodels:\n  a: {model: none.gguf, load: start}' >bad.yaml
 	fails 1 'none.gguf' infer-serve --config bad.yaml --listen unix:never
+	# a file that is not there is said at the start, not at the first request
+	printf 'infer-serve: 1\nmodels:\n  a: {model: demo}\n  b: {model: none/x.gguf}\n' >bad.yaml
+	fails 1 'bad.yaml: line 4, column 6: none/x.gguf: No such file or directory$' infer-serve --config bad.yaml --listen unix:never
 }

@@ -204,6 +204,14 @@ static int check_readable(const struct config *c, const struct ytree *y, const c
 	                  path);
 }
 
+/* Refuse a model file or directory that does not exist. */
+static int check_exists(const struct config *c, const struct ytree *y, const char *path)
+{
+	if (!strcmp(path, "demo") || !access(path, F_OK) || (errno != ENOENT && errno != ENOTDIR))
+		return INFER_OK;
+	return ytree_fail(y, c->what, c->err, INFER_EIO, "%s: %s", path, strerror(errno));
+}
+
 /* Replace a hub reference by the path of its file.  At the start the model is downloaded; after
  * that the sandbox forbids connections, and only the cache is searched. */
 static int find_model(const struct config *c, const struct ytree *y, struct served *m)
@@ -248,6 +256,7 @@ static int read_model_keys(struct model_reader *r, const struct ytree *y)
 		                  "a model needs the key model, its file");
 	if (infer_hub_is_ref(m->o.model))
 		TRY(find_model(c, y, m));
+	TRY(check_exists(c, y, m->o.model));
 	TRY(check_readable(c, y, m->o.model));
 	TRY(check_readable(c, y, m->o.chat.template));
 	TRY(check_model_device(c, y, m));
