@@ -37,7 +37,7 @@ complete -c infer-bench -l price -x -d 'price of the machine per hour, for the c
 complete -c infer-bench -l filter -x -d 'only these kernels, types, shapes or sets'
 complete -c infer-bench -l tolerance -x -d 'ignore changes up to P percent (2)'
 complete -c infer-bench -l rounds -x -d 'ab: N rounds, each runs both (20)'
-complete -c infer-bench -l max-rounds -x -d 'ab: up to N rounds while the interval is wide (100)'
+complete -c infer-bench -l max-rounds -x -d 'ab: up to N rounds while the interval is wide (400)'
 complete -c infer-bench -l max-time -x -d 'ab: add no rounds after S seconds (90)'
 complete -c infer-bench -l suite -r -F -d 'run, serve: all runs that FILE (YAML) lists'
 complete -c infer-bench -l to -x -a 'jsonl llama-bench vllm' -d 'convert: into this form (jsonl)'

@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 		                .timeout = 600,
 		                .tolerance = 2,
 		                .rounds = 20,
-		                .max_rounds = 100,
+		                .max_rounds = 400,
 		                .max_time = 90 };
 	static struct opt rows[OPT_ROWS_MAX];
 	struct opt_rest rest;

@@ -67,7 +67,7 @@ static const struct opt bench_rows[] = {
 	{ OPT_NUM, 0, "tolerance", "P", "ignore changes up to P percent (2)", AT(tolerance), 0,
 	  1000, .modes = BENCH_AB | BENCH_COMPARE },
 	{ OPT_INT, 0, "rounds", "N", "ab: N rounds, each runs both (20)", AT(rounds), 1, 100000 },
-	{ OPT_INT, 0, "max-rounds", "N", "ab: up to N rounds while the interval is wide (100)",
+	{ OPT_INT, 0, "max-rounds", "N", "ab: up to N rounds while the interval is wide (400)",
 	  AT(max_rounds), 1, 100000 },
 	{ OPT_NUM, 0, "max-time", "S", "ab: add no rounds after S seconds (90)", AT(max_time), 0,
 	  1e6 },
