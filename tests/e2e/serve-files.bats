@@ -46,6 +46,20 @@ ended()
 	same 'file 400' "$(json error.param <out) $(status)"
 	own ask POST /v1/files '{}' >out
 	same 415 "$(status)"
+	# the body in two segments, cut everywhere; test_form.c cuts it in three
+	perl -MIO::Socket::UNIX -e '
+		my $b = "--bb\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nevals\r\n--bb\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\n\r\n--b\r\n--bbb\r\n--bb--\r\n";
+		for my $cut (1 .. length($b) - 1) {
+			my $s = IO::Socket::UNIX->new(Peer => "own") or die;
+			syswrite $s, "POST /v1/files HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=bb\r\nContent-Length: " . length($b) . "\r\n\r\n";
+			syswrite $s, substr($b, 0, $cut);
+			syswrite $s, substr($b, $cut);
+			my $got = do { local $/; <$s> };
+			die "cut at $cut: $got" if $got !~ /"bytes":12,/;
+		}'
+	for id in $(own ask GET '/v1/files?purpose=evals' | json data | grep -o 'file-[0-9a-f]*'); do
+		own ask DELETE "/v1/files/$id" >deleted
+	done
 	requests 60 >long
 	form long batch
 	same 413 "$(status)"

@@ -17,7 +17,7 @@ static const char *check_form(const struct upload *u, const char **param)
 	size_t i = 0;
 
 	*param = NULL;
-	if (u->is_broken)
+	if (!upload_is_whole(u))
 		return "the body must be a complete form";
 	*param = "file";
 	if (!u->files)
@@ -63,7 +63,6 @@ void ep_file_upload(struct http_request *r)
 	infer_error err = { 0 };
 	int rc;
 
-	upload_end(u);
 	why = check_form(u, &param);
 	if (why) {
 		api_refuse(&r->api, INFER_FAULT_INVALID, param, "%s", why);

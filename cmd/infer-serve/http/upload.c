@@ -6,8 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-enum { PIECE = 32 << 10 };
-
 static void append_field(char to[UPLOAD_FIELD], struct upload *u, const char *at, size_t n)
 {
 	size_t have = strlen(to);
@@ -20,32 +18,37 @@ static void append_field(char to[UPLOAD_FIELD], struct upload *u, const char *at
 	to[have + n] = 0;
 }
 
-/* Called by libmicrohttpd with n bytes of a part, at offset `off`. */
-static enum MHD_Result on_part(void *user, enum MHD_ValueKind kind, const char *key,
-                               const char *filename, const char *type, const char *encoding,
-                               const char *data, uint64_t off, size_t n)
+static void begin_upload_part(void *user, const char *name, const char *filename)
 {
 	struct upload *u = user;
 
-	(void)kind, (void)type, (void)encoding;
-	if (u->err.code || !key)
-		return MHD_YES;
-	if (!strcmp(key, "purpose")) {
-		append_field(u->purpose, u, data, n);
-	} else if (!strcmp(key, "file")) {
-		if (!off && !u->files++ && filename)
-			append_field(u->filename, u, filename, strlen(filename));
-		if (u->fd < 0)
-			u->fd = store_begin(u->store, u->temporary, &u->err);
-		if (u->fd >= 0 && n)
-			(void)store_write(u->fd, data, n, "the upload", &u->err);
-		u->bytes += (int64_t)n;
-	}
-	return MHD_YES;
+	u->part = !strcmp(name, "purpose") ? UPLOAD_PURPOSE
+	          : !strcmp(name, "file")  ? UPLOAD_FILE
+	                                   : UPLOAD_OTHER;
+	if (u->part != UPLOAD_FILE)
+		return;
+	if (!u->files++ && filename)
+		append_field(u->filename, u, filename, strlen(filename));
+	if (u->fd < 0 && !u->err.code)
+		u->fd = store_begin(u->store, u->temporary, &u->err);
 }
 
+static void put_upload_part(void *user, const char *at, size_t n)
+{
+	struct upload *u = user;
+
+	if (u->part == UPLOAD_PURPOSE)
+		append_field(u->purpose, u, at, n);
+	if (u->part != UPLOAD_FILE || u->err.code)
+		return;
+	(void)store_write(u->fd, at, n, "the upload", &u->err);
+	u->bytes += (int64_t)n;
+}
+
+static const struct form_calls calls = { begin_upload_part, put_upload_part };
+
 /* Returns NULL if out of memory, or if the Content-Type has no boundary. */
-static struct upload *upload_new(struct store *s, struct MHD_Connection *c)
+static struct upload *upload_new(struct store *s, const char *type)
 {
 	struct upload *u = mem_zalloc(MEM_BASE, 1, sizeof *u);
 
@@ -53,8 +56,7 @@ static struct upload *upload_new(struct store *s, struct MHD_Connection *c)
 		return NULL;
 	u->store = s;
 	u->fd = -1;
-	u->post = MHD_create_post_processor(c, PIECE, on_part, u);
-	if (u->post)
+	if (form_open(&u->form, type, &calls, u))
 		return u;
 	mem_free(u);
 	return NULL;
@@ -80,22 +82,13 @@ const char *upload_begin(struct http_request *r, struct MHD_Connection *c, int64
 	if (length > (int64_t)upload_most(r))
 		return "the body is longer than --max-file";
 	*kind = INFER_FAULT_INVALID;
-	r->upload = upload_new(&r->api.server->store, c);
+	r->upload = upload_new(&r->api.server->store, type);
 	return r->upload ? NULL : "the form cannot be read: it has no boundary";
 }
 
-void upload_put(struct upload *u, const char *at, size_t n)
-{
-	if (!u->is_broken && MHD_post_process(u->post, at, n) != MHD_YES)
-		u->is_broken = 1;
-}
+void upload_put(struct upload *u, const char *at, size_t n) { form_put(&u->form, at, n); }
 
-void upload_end(struct upload *u)
-{
-	if (MHD_destroy_post_processor(u->post) != MHD_YES)
-		u->is_broken = 1;
-	u->post = NULL;
-}
+int upload_is_whole(const struct upload *u) { return u->form.state == FORM_ENDED; }
 
 void upload_free(struct upload **at)
 {
@@ -104,8 +97,6 @@ void upload_free(struct upload **at)
 	*at = NULL;
 	if (!u)
 		return;
-	if (u->post)
-		(void)MHD_destroy_post_processor(u->post);
 	if (u->fd >= 0)
 		store_drop(u->store, u->fd, u->temporary);
 	mem_free(u);
