@@ -37,6 +37,16 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same 'list inferutils demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
 	same "{\"object\":\"list\",\"data\":[$(ask GET /v1/models/inferutils%20demo)]}" "$(cat out)"
 	same model_not_found "$(ask GET /v1/models/other | json error.code)"
+	perl "$H" "$SOCK" ask GET /v1/models '' 'anthropic-version: 2023-06-01' >out
+	same 'model inferutils demo inferutils demo active false inferutils demo inferutils demo' \
+		"$(for k in data.0.type data.0.id data.0.display_name data.0.lifecycle has_more first_id last_id; do json $k <out; done | paste -sd' ')"
+	json data.0.created_at <out | grep -qxE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z'
+	perl "$H" "$SOCK" ask GET /v1/models/inferutils%20demo '' 'anthropic-version: 2023-06-01' >one
+	same "$(json data.0.id <out)" "$(json id <one)"
+	perl "$H" "$SOCK" ask GET '/v1/models?after_id=inferutils%20demo' '' 'anthropic-version: 2023-06-01' >out
+	same '0 null false' "$(json data.# <out) $(json first_id <out) $(json has_more <out)"
+	perl "$H" "$SOCK" ask GET /v1/models/other '' 'anthropic-version: 2023-06-01' >out
+	same 'error not_found_error' "$(json type <out) $(json error.type <out)"
 	same 404 "$(status)"
 	same "$(infer-serve --version | sed -n '1s/.* //p')" "$(ask GET /version | json version)"
 	same 0 "$(ask GET /load | json server_load)"

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 endpoint_fn ep_health, ep_load, ep_models, ep_model, ep_version, ep_metrics;
@@ -119,11 +120,94 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 	jw_end(w);
 }
 
+/* ---- models in Anthropic's form ---- */
+
+static void put_anthropic_model(struct jwrite *w, const struct server *s, const struct served *m)
+{
+	const time_t at = (time_t)s->started;
+	struct infer_engine_info e;
+	char text[40] = "";
+	struct tm tm;
+
+	if (!gmtime_r(&at, &tm) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		*text = 0;
+	jw_object(w, NULL);
+	jw_str(w, "type", "model");
+	jw_str(w, "id", m->name);
+	jw_str(w, "display_name", m->name);
+	jw_str(w, "created_at", text);
+	jw_str(w, "lifecycle", "active");
+	if (m->state == SERVED_LOADED) {
+		infer_engine_info(m->engine, &e);
+		jw_int(w, "max_input_tokens", e.ctx);
+		jw_int(w, "max_tokens", e.ctx);
+	}
+	jw_end(w);
+}
+
+/* Append a page of the models: after after_id, or before before_id. Caller holds the lock. */
+static void put_anthropic_models(struct jwrite *w, const struct http_request *r)
+{
+	enum { MODELS_USUAL = 20 };
+	const struct server *s = r->api.server;
+	const struct http_head *h = &r->head;
+	const int64_t most = h->limit ? h->limit : MODELS_USUAL;
+	const struct served *first = NULL, *last = NULL;
+	int64_t n = 0, from = 0, to, i = 0;
+
+	for (const struct served *m = s->models; m; m = m->next)
+		n += !m->retired;
+	to = n;
+	for (const struct served *m = s->models; m; m = m->next) {
+		if (m->retired)
+			continue;
+		from = h->after && !strcmp(m->name, h->after) ? i + 1 : from;
+		to = h->before && !strcmp(m->name, h->before) ? i : to;
+		i++;
+	}
+	if (h->before && to - from > most)
+		from = to - most;
+	i = 0;
+	jw_array(w, "data");
+	for (const struct served *m = s->models; m; m = m->next) {
+		if (m->retired)
+			continue;
+		if (i >= from && i < to && i < from + most) {
+			put_anthropic_model(w, s, m);
+			first = first ? first : m;
+			last = m;
+		}
+		i++;
+	}
+	jw_end(w);
+	jw_bool(w, "has_more", h->before ? from > 0 : from + most < to);
+	jw_str(w, "first_id", first ? first->name : NULL);
+	jw_str(w, "last_id", last ? last->name : NULL);
+}
+
+static void answer_anthropic_models(struct http_request *r)
+{
+	struct server *s = r->api.server;
+	struct jwrite w;
+
+	jw_init(&w, &r->out);
+	jw_object(&w, NULL);
+	pthread_mutex_lock(&s->lock);
+	put_anthropic_models(&w, r);
+	pthread_mutex_unlock(&s->lock);
+	jw_end(&w);
+	http_answer(r, 200, http_json);
+}
+
 void ep_models(struct http_request *r)
 {
 	struct server *s = r->api.server;
 	struct jwrite w;
 
+	if (r->api.style == STYLE_ANTHROPIC) {
+		answer_anthropic_models(r);
+		return;
+	}
 	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "object", "list");
@@ -147,7 +231,9 @@ void ep_model(struct http_request *r)
 	jw_init(&w, &r->out);
 	pthread_mutex_lock(&s->lock);
 	m = served_by_name(s, r->rest, strlen(r->rest));
-	if (m)
+	if (m && r->api.style == STYLE_ANTHROPIC)
+		put_anthropic_model(&w, s, m);
+	else if (m)
 		put_model(&w, s, m);
 	pthread_mutex_unlock(&s->lock);
 	if (!m) {

@@ -54,7 +54,8 @@ static void read_arguments(struct http_head *h, struct MHD_Connection *c)
 	h->demands_slot = slot && !strcmp(slot, "1");
 	h->streams = stream && !strcmp(stream, "true");
 	h->order = copy_text(argument(c, "order"));
-	h->after = copy_text(argument(c, "after"));
+	h->after = copy_text(argument(c, argument(c, "after") ? "after" : "after_id"));
+	h->before = copy_text(argument(c, "before_id"));
 	h->purpose = copy_text(argument(c, "purpose"));
 	h->model = copy_text(argument(c, "model"));
 	h->limit = head_length(argument(c, "limit"));

@@ -224,6 +224,9 @@ static enum MHD_Result begin_request(struct server *s, struct MHD_Connection *c,
 		return MHD_NO;
 	if (valid)
 		find_endpoint(r, route_method(method));
+	/* both APIs have /v1/models; only Anthropic's clients send this field */
+	if (!strncmp(r->head.path, "/v1/models", 10) && http_field(c, "anthropic-version"))
+		r->api.style = STYLE_ANTHROPIC;
 	if (!r->early.kind && !head_seconds(&r->api.timeout_s, http_field(c, "X-Request-Timeout")))
 		refuse(r, INFER_FAULT_INVALID,
 		       "X-Request-Timeout must be above 0 and at most 1000000 seconds");

@@ -132,6 +132,7 @@ void http_request_drop(struct http_request *r)
 	if (r->file >= 0)
 		close(r->file);
 	mem_free(r->head.after);
+	mem_free(r->head.before);
 	mem_free(r->head.purpose);
 	mem_free(r->head.model);
 	mem_free(r->head.order);

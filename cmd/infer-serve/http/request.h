@@ -24,7 +24,7 @@ struct http_head {
 		*remote; /* the client's address. All three are freed with mem_free; origin NULL: none */
 	int is_head; /* 1: the method is HEAD */
 	/* arguments of the query; NULL or 0: not given */
-	char *after, *purpose, *model, *order; /* freed with mem_free */
+	char *after, *before, *purpose, *model, *order; /* freed with mem_free */
 	int64_t limit;
 	int demands_slot; /* 1: the query has fail_on_no_slot=1 */
 	int streams;      /* 1: the query has stream=true */
