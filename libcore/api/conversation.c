@@ -174,16 +174,14 @@ int job_take_reasoning(struct job *j, const char *key, const struct json *v, inf
 	return INFER_OK;
 }
 
-/* Read 0 (no thinking) or -1 (no limit): the engine cannot limit it to a number of tokens. */
+/* Read the most tokens of reasoning; 0: no thinking; -1: no limit. */
 int job_take_thinking_budget(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t most;
 
 	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
-	if (most > 0)
-		return err_set(err, INFER_EUNSUP, "%s: only 0 and -1 are supported%s", key,
-		               j->o->where ? j->o->where : "");
 	if (!most)
 		j->no_thinking = 1;
+	j->j.request.reason_limit = most < INT32_MAX ? most + 1 : 0;
 	return INFER_OK;
 }

@@ -101,8 +101,10 @@ static int take_thinking(struct job *j, const char *key, const struct json *v, i
 		return err_set(err, INFER_EINVAL,
 		               "%s: the type must be enabled, disabled or adaptive", key);
 	j->wants_thinking = 1;
-	return job_whole(&j->thinking_budget, "thinking: budget_tokens", budget, BUDGET_LEAST,
-	                 INT32_MAX, err);
+	TRY(job_whole(&j->thinking_budget, "thinking: budget_tokens", budget, BUDGET_LEAST,
+	              INT32_MAX - 1, err));
+	j->j.request.reason_limit = j->thinking_budget + 1;
+	return INFER_OK;
 }
 
 /* Read {"type": "json_schema", "schema"}, which output_format contains and output_config under

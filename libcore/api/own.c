@@ -17,6 +17,7 @@ const struct job_field job_own[] = {
 	{ "template_args", job_take_args, job_put_args },
 	{ "template_sha256", job_take_template, job_put_template },
 	{ "think", job_take_think, job_put_think },
+	{ "think_budget", job_take_thinking_budget, job_put_think_budget },
 	{ "now", job_take_now, job_put_now },
 	{ "logprobs", job_take_logprobs, job_put_logprobs },
 	{ NULL, NULL, NULL },

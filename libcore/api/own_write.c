@@ -126,6 +126,12 @@ void job_put_think(struct jwrite *w, const char *key, const struct job_asked *a)
 		jw_bool(w, key, a->conversation->think == INFER_THINK_ON);
 }
 
+void job_put_think_budget(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->conversation && a->j->request.reason_limit)
+		jw_int(w, key, a->j->request.reason_limit - 1);
+}
+
 void job_put_now(struct jwrite *w, const char *key, const struct job_asked *a)
 {
 	if (a->conversation && a->j->chat && a->j->chat->asks_time)

@@ -506,7 +506,7 @@ static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 	if (!(c->f->flags & DIALECT_ENDS))
 		return parts_sequence(p, 2, parts_until(p, close), rest);
 	opening_tag(c, text[0]);
-	if (c->ask->required || c->ask->answer)
+	if (c->ask->required || c->ask->answer || c->ask->closed)
 		tag[0] = (struct part_tag){ text[0], parts_either(p, 0), 0 };
 	else
 		tag[0] = (struct part_tag){ text[0], calls, 1 };

@@ -12,6 +12,7 @@ struct calls_ask {
 	int required; /* 1: only calls; 0: text, which calls may follow */
 	int only;     /* index of the only tool that may be called; -1: any */
 	int single;   /* at most one call */
+	int closed;   /* calls only after reasoning is closed, which the engine may do */
 	/* the answer is calls, or one of these texts; NULL: text is not constrained */
 	const struct infer_grammar_source *answer;
 	const char *prompt; /* the end of the prompt, with the text of control tokens */

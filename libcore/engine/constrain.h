@@ -59,13 +59,14 @@ int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes
 
 /* Options of a request under a grammar. */
 struct grammar_state_opts {
-	infer_grammar *grammar;
+	infer_grammar *grammar;      /* NULL: only reasoning is limited */
 	struct infer_str free_until; /* the text is free up to and including it; len 0: never */
 	/* tags of reasoning, which is ended after reason_most tokens; close.len 0: no reasoning */
 	struct infer_str reason_open, reason_close;
-	int32_t reason_most;
-	int32_t last;         /* last token of the prompt */
-	const int32_t *stops; /* tokens that end the answer; must outlive the state */
+	int32_t reason_most, reason_limit; /* as in reason_init */
+	int keeps_reason;                  /* reasoning is never ended */
+	int32_t last;                      /* last token of the prompt */
+	const int32_t *stops;              /* tokens that end the answer; must outlive the state */
 	int32_t n_stops;
 	int ignore_ends, no_forced; /* EOG tokens do not end the answer; never force tokens */
 };

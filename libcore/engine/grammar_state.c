@@ -250,6 +250,8 @@ static int fill_mask(struct grammar_state *f, enum mask_source source, infer_err
 		return INFER_OK;
 	if (f->phase != FREE)
 		TRY(as_constraint(fill_constrained(f, source, err), err));
+	else if (!f->o.grammar)
+		memset(f->bits, 0xff, mask_words(f) * sizeof *f->bits);
 	else if (source == LOOK_UP)
 		return INFER_EAGAIN;
 	else
@@ -295,7 +297,7 @@ static int end_reasoning(struct grammar_state *f, infer_error *err)
 	int32_t n = 1;
 	int may;
 
-	if (!reason_is_long(&f->reason) || f->o.no_forced)
+	if (!reason_is_long(&f->reason) || f->o.keeps_reason)
 		return INFER_OK;
 	f->forced[0] = f->reason_end;
 	if (f->reason_end < 0)
@@ -385,6 +387,8 @@ static int advance_state(struct grammar_state *f, int32_t token, infer_error *er
 
 	constraints_bytes(f->c, token, &at, &n, &control);
 	reason_take(&f->reason, at, n);
+	if (!f->o.grammar)
+		return look_ahead(f, err);
 	if (f->phase == FREE) {
 		f->matched = match_until(f, f->matched, at, n, &used);
 		if (f->matched == f->o.free_until.len)
@@ -509,7 +513,8 @@ static int find_reasoning_end(struct grammar_state *f, infer_error *err)
 	size_t n;
 	int control;
 
-	TRY(reason_init(&f->reason, o->reason_open, o->reason_close, o->reason_most, err));
+	TRY(reason_init(&f->reason, o->reason_open, o->reason_close, o->reason_most,
+	                o->reason_limit, err));
 	f->reason_end = -1;
 	for (int32_t id = 0; id < f->c->n_vocab && o->reason_close.len; id++) {
 		constraints_bytes(f->c, id, &at, &n, &control);
@@ -533,11 +538,13 @@ static int begin_grammar_state(struct grammar_state *f, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "no memory for a constraint");
 	find_borders(f);
 	TRY(find_reasoning_end(f, err));
-	TRY(get_shared_mask(&f->shared, f->c, o->grammar, err));
-	TRY(match_new(&f->m, o->grammar->g, MATCH_TIDY, &o->grammar->budget, err));
-	match_set_tokens(f->m, f->shared->tokens, (uint32_t)mask_words(f));
-	TRY(match_begin(f->m, &f->at, err));
-	f->phase = o->free_until.len ? FREE : CONSTRAINED;
+	if (o->grammar) {
+		TRY(get_shared_mask(&f->shared, f->c, o->grammar, err));
+		TRY(match_new(&f->m, o->grammar->g, MATCH_TIDY, &o->grammar->budget, err));
+		match_set_tokens(f->m, f->shared->tokens, (uint32_t)mask_words(f));
+		TRY(match_begin(f->m, &f->at, err));
+	}
+	f->phase = o->free_until.len || !o->grammar ? FREE : CONSTRAINED;
 	f->at_start = o->last == infer_token_special(f->c->tok, INFER_BOS);
 	f->last = o->last;
 	TRY(look_ahead(f, err));
@@ -556,7 +563,7 @@ int grammar_state_new(struct grammar_state **out, struct constraints *c,
 		return err_set(err, INFER_ENOMEM, "no memory for a constraint");
 	f->c = c;
 	f->o = *o;
-	f->o.grammar = infer_grammar_share(o->grammar);
+	f->o.grammar = o->grammar ? infer_grammar_share(o->grammar) : NULL;
 	rc = begin_grammar_state(f, err);
 	if (rc)
 		grammar_state_free(f);

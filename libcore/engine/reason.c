@@ -5,9 +5,9 @@
 #include <string.h>
 
 int reason_init(struct reason *r, struct infer_str open, struct infer_str close, int32_t most,
-                infer_error *err)
+                int32_t limit, infer_error *err)
 {
-	*r = (struct reason){ .most = most, .over = !close.len };
+	*r = (struct reason){ .most = most, .limit = limit, .over = !close.len };
 	if (open.len > REASON_MARK || close.len > REASON_MARK)
 		return err_set(err, INFER_EINVAL, "a tag of reasoning must have at most %d bytes",
 		               REASON_MARK);
@@ -49,11 +49,13 @@ static void take_byte(struct reason *r, char b)
 void reason_take(struct reason *r, const char *at, size_t n)
 {
 	r->n++;
+	r->inside += r->opened == r->n_open;
 	for (size_t i = 0; i < n && !r->over; i++)
 		take_byte(r, at[i]);
 }
 
 int reason_is_long(const struct reason *r)
 {
-	return !r->over && r->opened == r->n_open && r->n >= r->most && !r->pending;
+	return !r->over && r->opened == r->n_open && !r->pending &&
+	       (r->limit ? r->inside >= r->limit - 1 : r->n >= r->most);
 }

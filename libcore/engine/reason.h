@@ -12,16 +12,18 @@ struct reason {
 	uint32_t opened;                  /* bytes of `open` matched */
 	uint32_t pending;                 /* bytes missing from the text's last UTF-8 character */
 	int32_t n, most;                  /* n: tokens so far; most: the limit */
-	int over;                         /* 1: reasoning has ended, or there is none */
+	int32_t inside, limit; /* tokens after `open`; 1 + their limit, or 0: `most` counts */
+	int over;              /* 1: reasoning has ended, or there is none */
 };
 
-/* Initialise. open: the tag that begins reasoning; len 0: the prompt contains it. close: the tag that ends
+/* Initialise. limit: of the tokens after `open`, plus 1; 0: `most`
+ * limits all tokens. open: the tag that begins reasoning; len 0: the prompt contains it. close: the tag that ends
  * reasoning; len 0: no reasoning.  INFER_EINVAL: a tag is longer than REASON_MARK. */
 int reason_init(struct reason *r, struct infer_str open, struct infer_str close, int32_t most,
-                infer_error *err);
+                int32_t limit, infer_error *err);
 /* Process the bytes of a token. */
 void reason_take(struct reason *r, const char *at, size_t n);
-/* True if reasoning has reached `most` tokens and the text ends with a whole character, so it can be
+/* True if reasoning has reached its limit and the text ends with a whole character, so it can be
  * ended. */
 int reason_is_long(const struct reason *r);
 #endif

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,7 +78,10 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
-	if (!e->tok && r->grammar)
+	if (r->reason_limit < 0)
+		return err_set(err, INFER_EINVAL, "reason_limit is %d: must be at least 0",
+		               (int)r->reason_limit);
+	if (!e->tok && (r->grammar || r->reason_limit))
 		return err_set(err, INFER_EUNSUP, "the model has no vocabulary to constrain");
 	TRY(check_stops(r, err));
 	TRY(check_tokens(r->prompt, r->n_prompt, e->n_vocab, "prompt", err));
@@ -177,6 +181,22 @@ static int get_constraints(struct constraints **out, infer_engine *e, infer_erro
 	return INFER_OK;
 }
 
+/* True if the bias forbids a token that is part of a text. */
+static int forbids_part(const infer_engine *e, const struct infer_sample_opts *o,
+                        struct infer_str text)
+{
+	const char *at;
+	size_t n;
+
+	for (int32_t i = 0; i < o->n_bias && text.len; i++)
+		if (isinf(o->bias[i].bias) && o->bias[i].bias < 0 &&
+		    !infer_token_bytes(e->tok, o->bias[i].token, INFER_DECODE_SPECIAL, &at, &n,
+		                       NULL) &&
+		    n && memmem(text.at, text.len, at, n))
+			return 1;
+	return 0;
+}
+
 static int init_grammar_state(struct request *q, infer_engine *e, const struct infer_request *r,
                               infer_error *err)
 {
@@ -186,6 +206,8 @@ static int init_grammar_state(struct request *q, infer_engine *e, const struct i
 		.reason_open = r->reason_open,
 		.reason_close = r->reason_close,
 		.reason_most = (q->cap - q->n_prompt) / 2,
+		.reason_limit = r->reason_limit,
+		.keeps_reason = forbids_part(e, &r->sample, r->reason_close),
 		.last = r->prompt[r->n_prompt - 1],
 		.stops = q->stop_tokens,
 		.n_stops = q->n_stop_tokens,
@@ -261,7 +283,7 @@ static int fill_request(struct request *q, infer_engine *e, const struct infer_r
 		TRY(embed_new(q, e, r, err));
 	if (q->cap > q->n)
 		TRY(make_sampler(q, e, r, err));
-	if (q->cap > q->n && r->grammar)
+	if (q->cap > q->n && (r->grammar || (r->reason_limit && r->reason_close.len)))
 		TRY(init_grammar_state(q, e, r, err));
 	if (!(r->flags & INFER_REQ_NO_TEXT))
 		TRY(infer_detok_new(&q->detok, e->tok,

@@ -16,6 +16,7 @@ static int constrain_calls(struct job *j, const char **param, infer_error *err)
 		.prompt_n = j->j.reply.prompt_n,
 		.budget = j->constraint.budget,
 		.single = j->single < 0 ? j->j.calls == INFER_CALLS_REQUIRED : j->single,
+		.closed = q->reason_limit > 0,
 		.answer = j->j.calls <= INFER_CALLS_AUTO ? q->grammar : NULL,
 		.answer_source = j->j.constraint,
 	};
@@ -45,6 +46,17 @@ static void free_reasoning(struct job *j)
 
 	q->free_until = infer_reply_until(j->j.chat, r->prompt, r->prompt_n);
 	if (q->free_until.len)
+		q->reason_close =
+			infer_reply_reasoning(j->j.chat, r->prompt, r->prompt_n, &q->reason_open);
+}
+
+/* Set the tags of the reasoning if its length is limited. */
+static void limit_reasoning(struct job *j)
+{
+	struct infer_request *q = &j->j.request;
+	const struct infer_reply_options *r = &j->j.reply;
+
+	if (q->reason_limit && j->j.chat && !q->reason_close.len)
 		q->reason_close =
 			infer_reply_reasoning(j->j.chat, r->prompt, r->prompt_n, &q->reason_open);
 }
@@ -80,5 +92,6 @@ int job_constrain_end(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EINVAL, "tool_choice: there are no tools");
 	if (text && text == j->j.request.grammar && j->j.chat)
 		free_reasoning(j);
+	limit_reasoning(j);
 	return INFER_OK;
 }

@@ -21,6 +21,7 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 		{ "tools", j->tools.n > 0 },
 		{ "template_args", j->args != NULL },
 		{ "think", j->think != INFER_THINK_DEFAULT },
+		{ "think_budget", j->j.request.reason_limit > 0 },
 		{ "now", j->now_given },
 		{ "template_sha256", j->template_sha256 != NULL },
 	};

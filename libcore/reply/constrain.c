@@ -50,6 +50,8 @@ static int put_calls_source(struct buf *b, const infer_chat *chat,
 	jw_str(&w, "name", o->choice == INFER_CALLS_NAMED ? o->name : "");
 	if (o->single)
 		jw_bool(&w, "single", 1);
+	if (o->closed)
+		jw_bool(&w, "closed", 1);
 	jw_value(&w, "tools", o->tools->list);
 	if (o->answer)
 		jw_str(&w, "answer", infer_grammar_sha256(o->answer));
@@ -67,6 +69,7 @@ static int compile_calls(struct grammar **g, const infer_chat *chat,
 		.required = o->choice != INFER_CALLS_AUTO,
 		.only = -1,
 		.single = o->single || o->choice == INFER_CALLS_NAMED,
+		.closed = o->closed,
 		.answer = o->answer ? o->answer_source : NULL,
 		.prompt = o->prompt,
 		.prompt_n = o->prompt_n,

@@ -115,3 +115,36 @@ E
 	same "$(cut -d' ' -f2- offsets)" "$(cat streamed)"
 	same '0 0 3' "$(cut -d' ' -f2-4 offsets)"
 }
+
+@test "a thinking budget: reasoning ends after as many tokens, in every interface; what is recorded is answered alike" {
+	printf '%s' '{# </think> #}{% for m in messages %}{{ m.content }}{% endfor %}<think>' >template
+	mkmodel --ctx 4000 wide.gguf
+	serve -m wide.gguf --template template
+	m='"messages":[{"role":"user","content":"the"}],"max_tokens":64,"seed":3,"ignore_eos":true'
+	tokens() { own ask POST /v1/chat/completions "{$m$1}" | json usage.completion_tokens_details.reasoning_tokens; }
+	free=$(tokens '')
+	for n in 0 1 5 20; do
+		# the tag, which is several tokens here, is not reasoning
+		got=$(tokens ",\"thinking_token_budget\":$n")
+		[ "$got" -ge "$n" ] && [ "$got" -le $((n + 12)) ] && [ "$got" -lt "$free" ]
+		same "$got" "$(tokens ",\"thinking_budget_tokens\":$n")"
+	done
+	same "$free" "$(tokens ',"thinking_token_budget":-1')"
+	same "$free" "$(tokens ',"thinking_token_budget":64')"
+	same 'thinking_token_budget' "$(own ask POST /v1/chat/completions "{$m,\"thinking_token_budget\":1.5}" | json error.param)"
+	# Anthropic's, of which the least is 1024
+	a='"messages":[{"role":"user","content":"the"}],"max_tokens":1200,"seed":3,"ignore_eos":true,"thinking":{"type":"enabled","budget_tokens":1024}'
+	own ask POST /v1/messages "{$a}" >out
+	same 'thinking text' "$(json content.0.type <out) $(json content.1.type <out)"
+	end_server
+	# our own lines, with a constraint and without; the same bits again, and in a batch of several
+	for n in 3 9; do
+		printf '{"id":"%s","messages":[{"role":"user","content":"the"}],"max_tokens":64,"seed":3,"think_budget":%s}\n' $n $n
+		printf '{"id":"c%s","messages":[{"role":"user","content":"the"}],"max_tokens":64,"seed":3,"think_budget":%s,"choice":["yes","no"]}\n' $n $n
+	done >lines
+	infer-run -q -m "$M" --template template --ignore-eos --batch lines --ordered --with-request >out
+	same 4 "$(grep -c '"think_budget":[39]' out)"
+	same 'yes|no' "$(sed -n '2p;4p' out | json text | sort -u | grep -qxE 'yes|no' && echo 'yes|no')"
+	infer-run -q -m "$M" --template template --replay out
+	echo '{"prompt":"the","raw":true,"think_budget":3}' | infer-run -q -m "$M" --batch - | grep -q 'think_budget needs a conversation'
+}

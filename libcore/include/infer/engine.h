@@ -120,12 +120,12 @@ struct infer_request {         /* copied at submit, which adds a reference to th
 	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
 	infer_grammar *grammar; /* constrains the answer; NULL: none */
 	struct infer_str free_until; /* the answer is unconstrained up to and including this text */
-	/* Tags around reasoning before the constrained answer: the opening one (len 0: the prompt
+	/* Tags around reasoning before the answer: the opening one (len 0: the prompt
 	 * contains it) and the closing one (len 0: no reasoning), at most 64 bytes each.  Reasoning
-	 * that takes half of the tokens is ended. */
+	 * of more than reason_limit - 1 tokens is ended (0: of half of the tokens, with a grammar) */
 	struct infer_str reason_open, reason_close;
-	/* enum infer_embed: output instead of an answer; first id of a second text, or 0 */
-	int embed, second;
+	int32_t reason_limit;
+	int embed, second; /* enum infer_embed, instead of an answer; first id of a second text */
 	/* embed: f32 [n_embedding], not normalised, the caller's; complete if DONE has code 0 */
 	float *embedding;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */

@@ -126,10 +126,9 @@ void infer_job_reader_free(infer_job_reader *r);
  * INFER_EUNSUP  an unknown pooling type; INFER_EFORMAT  the key is not a number */
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
-enum { INFER_JOB_MOST = 128 };      /* samples of one prompt */
-enum { INFER_JOB_PRIORITY = 1000000 };
-typedef struct infer_api infer_api; /* infer/api.h */
-struct json;                        /* a parsed JSON value; internal */
+enum { INFER_JOB_MOST = 128, INFER_JOB_PRIORITY = 1000000 }; /* samples of a prompt; priority */
+typedef struct infer_api infer_api;                          /* infer/api.h */
+struct json;                                                 /* a parsed JSON value; internal */
 
 /* One of several prompts of a request. */
 struct infer_prompt {
@@ -156,8 +155,7 @@ typedef struct infer_job {
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
 	int32_t dimensions; /* most values of an embedding, or best scores, to return; 0: all */
-	int no_normalize, base64, returns_documents;
-	int as_list;        /* the answer is a JSON array */
+	int no_normalize, base64, returns_documents, as_list; /* as_list: a JSON array */
 	int echo, progress; /* the answer begins with the prompt; a stream reports the prefill */
 	int32_t logprobs;   /* as in infer_job_opts */
 	int32_t prompt_logprobs; /* the same for the prompt, plus 1; 0: none */
@@ -167,9 +165,7 @@ typedef struct infer_job {
 	struct infer_reply_options reply; /* to parse the answer to a conversation */
 	int stream, include_usage;        /* see infer_api_put_delta */
 	int32_t slot;                     /* the requested slot of a server, plus 1; 0: any */
-	/* the order of requests that wait: lower values run first, -INFER_JOB_PRIORITY ...
-	 * INFER_JOB_PRIORITY */
-	int32_t priority;
+	int32_t priority;                 /* requests with lower values run first */
 	double timeout_s;                 /* a server cancels the job after this time; 0: never */
 	int each_usage, each_timings;     /* every chunk has the usage so far, the timings */
 	int tokens;                       /* return_tokens: the answer has its ids */

@@ -113,6 +113,7 @@ struct infer_calls_options {
 	size_t prompt_n;
 	uint64_t budget; /* as in infer_grammar_source */
 	int single;      /* at most one call */
+	int closed;      /* calls follow only after reasoning is closed, not within it */
 	/* AUTO: a constraint for the answer if it has no call, and its source; NULL: none */
 	const infer_grammar *answer;
 	const struct infer_grammar_source *answer_source;

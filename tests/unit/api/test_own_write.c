@@ -47,10 +47,12 @@ static const struct {
 	  "{" TALK "}" },
 	{ "template_sha256", "{" TALK "}", NULL },
 	{ "think", "{" TALK ",\"think\":false}", "{" TALK "}" },
+	{ "think_budget", "{" TALK ",\"think_budget\":7}", "{" TALK "}" },
 	{ "now", "{" TALK ",\"now\":1000000000}", "{" TALK "}" },
 	{ "logprobs", "{\"prompt\":\"the\",\"logprobs\":0}", "{\"prompt\":\"the\"}" },
 	{ "max_tokens", "{\"prompt\":\"the\",\"max_tokens\":-1}", "{\"prompt\":\"the\"}" },
 	{ "min_tokens", "{\"prompt\":\"the\",\"min_tokens\":3}", "{\"prompt\":\"the\"}" },
+	{ "priority", "{\"prompt\":\"the\",\"priority\":-1000000}", "{\"prompt\":\"the\"}" },
 	{ "n", "{\"prompt\":\"the\",\"n\":3}", "{\"prompt\":\"the\"}" },
 	{ "stop", "{\"prompt\":\"the\",\"stop\":[\"a\\u0000b\",\"\\ud83d\\ude00\"]}",
 	  "{\"prompt\":\"the\"}" },
@@ -146,8 +148,9 @@ static const char *differs(const infer_job *a, const infer_job *b)
 	    memcmp(p->prompt, q->prompt, p->n_prompt * sizeof *p->prompt))
 		return "prompt";
 	if (p->max_tokens != q->max_tokens || p->min_tokens != q->min_tokens || p->top != q->top ||
-	    p->flags != q->flags)
-		return "max_tokens, min_tokens, top or flags";
+	    p->flags != q->flags || p->priority != q->priority ||
+	    p->reason_limit != q->reason_limit)
+		return "max_tokens, min_tokens, top, flags, priority or reason_limit";
 	if (!same_texts(p->stop, (size_t)p->n_stop, q->stop, (size_t)q->n_stop))
 		return "stop";
 	if (p->n_stop_tokens != q->n_stop_tokens ||
