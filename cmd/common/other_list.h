@@ -60,10 +60,10 @@ OTHER("batch-size ubatch-size num-batch b ub max-num-batched-tokens "
      "max-num-scheduled-tokens long-prefill-token-threshold "
      "long-prefill-token-threshold-adaptive",
      "--prefill-chunk")
-SAID("np parallel n-parallel max-num-seqs max-num-active-seqs",
+SAID("np parallel* n-parallel max-num-seqs max-num-active-seqs",
      "--max-queue", "requests are decoded together, without a setting")
 OTHER("batch parallel npl np", "--seqs")
-SAID("np parallel", "--lines", "requests of --batch and --lines are decoded together")
+SAID("np parallel*", "--lines", "requests of --batch and --lines are decoded together")
 OTHER("max-num-queued-reqs", "--max-queue")
 SAID("max-num-queued-tokens", "--max-queue", "a queue is limited by requests: --max-queue N")
 SAID("cb cont-batching nocb no-cont-batching",
