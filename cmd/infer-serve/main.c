@@ -43,8 +43,7 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (rest.n_words) {
-		say_error("'%.60s' is not an option: infer-serve takes options only",
-		          rest.words[0]);
+		say_error("'%.60s' is not an option; a model is -m MODEL, see -h", rest.words[0]);
 		code = EXIT_USAGE;
 	} else {
 		code = serve(&o, serve_rows);

@@ -98,8 +98,14 @@ int file_refuse(const char *path, const unsigned char *head, size_t n, infer_err
 	if (n < 4)
 		return err_set(err, INFER_EFORMAT, "%s: a file of %zu bytes is not a model", label,
 		               n);
+	const char *slash = strrchr(path, '/');
 	int quoted = quotable(head, n);
 
+	if (!strcmp(slash ? slash + 1 : path, "config.json"))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: this describes a model: give the directory it is in, with its "
+		               "weights",
+		               label);
 	if (quoted)
 		return err_set(err, INFER_EFORMAT,
 		               "%s: not a model file, but text: it begins with \"%.*s\"", label,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <infer/file.h>
@@ -105,30 +106,47 @@ static int case_path(void)
 	assert_non_null(strstr(err.message, "a.gguf: this is an HTML page"));
 	nth_fails(infer_file_open(&f, dir, &err), INFER_EUNSUP);
 	assert_non_null(strstr(err.message, "/a.gguf: a GGUF file: give its own name"));
+	snprintf(name, sizeof name, "%sc/config.json", dir);
+	nth_fails(infer_file_open(&f, name, &err), INFER_EUNSUP);
+	assert_non_null(strstr(err.message, "this describes a model: give the directory"));
 	rc = INFER_OK;
 out:
 	return rc;
 }
 
+static int write_file(const char *name, const char *text)
+{
+	FILE *out = fopen(name, "wb");
+
+	return !out || fputs(text, out) < 0 || fclose(out) ? -1 : 0;
+}
+
 static int make_dir(void **state)
 {
-	char name[64];
+	char name[64], folder[64];
 
 	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
+	snprintf(folder, sizeof folder, "%sc", dir);
+	if (mkdir(folder, 0700))
+		return -1;
+	snprintf(name, sizeof name, "%sc/config.json", dir);
+	if (write_file(name, "{\"model_type\": \"llama\"}"))
+		return -1;
 	snprintf(name, sizeof name, "%s/a.gguf", dir);
-	FILE *out = fopen(name, "wb");
-	return !out || fputs("<!DOCTYPE html>", out) < 0 || fclose(out) ? -1 : 0;
+	return write_file(name, "<!DOCTYPE html>");
 }
 
 static int drop_dir(void **state)
 {
-	char name[64];
+	char name[64], other[64], folder[64];
 
 	(void)state;
 	snprintf(name, sizeof name, "%s/a.gguf", dir);
-	return unlink(name) || rmdir(dir) ? -1 : 0;
+	snprintf(other, sizeof other, "%sc/config.json", dir);
+	snprintf(folder, sizeof folder, "%sc", dir);
+	return unlink(name) || unlink(other) || rmdir(folder) || rmdir(dir) ? -1 : 0;
 }
 
 int main(void)
