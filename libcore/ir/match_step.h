@@ -114,6 +114,13 @@ int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder 
                       uint32_t most);
 /* True if the item is within a string or name. */
 int item_is_in_string(const struct stack_item *n);
+/* True if `longest` more characters may exceed the length of a string, or leave too few for its end. */
+static inline int item_is_near_limit(const struct grammar *g, const struct stack_item *n,
+                                     uint32_t longest)
+{
+	return n->kind == ITEM_STRING && n->n > LEFT &&
+	       n->data[LEFT] < (uint64_t)longest + g->goal[n->data[0]].alt[n->data[1]].deep;
+}
 /* Return n, or the item below it if n may have ended: a number, or rules that accept the empty text. */
 const struct stack_item *item_after_end(const struct grammar *g, const struct stack_item *n);
 /* Return the automaton of an ITEM_NUMBER or ITEM_STRING. */

@@ -183,14 +183,6 @@ const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for the texts of a trie; the tokens are added to bits. */
 int vocab_walk(const struct trie *t, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err);
-/* True if a token may exceed the length of the string: entries do not count its characters. */
-static inline int is_near_limit(const struct grammar *g, const struct trie *t,
-                                const struct stack_item *top)
-{
-	return top->kind == ITEM_STRING && top->n > LEFT &&
-	       top->data[LEFT] <
-	               (uint64_t)t->longest + g->goal[top->data[0]].alt[top->data[1]].deep;
-}
 static inline void bit_set(uint64_t *bits, uint32_t id) { bits[id / 64] |= UINT64_C(1) << id % 64; }
 static inline void bit_clear(uint64_t *bits, uint32_t id)
 {

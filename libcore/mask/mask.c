@@ -517,8 +517,8 @@ int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *to
 		names = has_names(q->k->g, top, &counted);
 	if (top->kind == ITEM_ELEMENT)
 		return fill_element(q, t, top);
-	if (!has_entry(top) || counted || is_near_limit(q->k->g, t, top) || (names && t->twice) ||
-	    q->depth > DEEP)
+	if (!has_entry(top) || counted || item_is_near_limit(q->k->g, top, t->longest) ||
+	    (names && t->twice) || q->depth > DEEP)
 		return fill_exact(q, t, top);
 	q->depth++;
 	rc = fill_top(q, t, top, names);
