@@ -47,7 +47,7 @@ struct schema_opts {
 	 * enforced for closed objects is compiled for open ones. */
 	int closed;
 	/* Numbers have a canonical notation if the schema allows one: integers fit 64 bits and have
-	 * no point and no exponent; others have at most 18 digits before the point, 20 after it
+	 * no point and no exponent; others have at most 12 digits before the point, 20 after it
 	 * and an exponent of at most 279; values of const and enum have their shortest notation; no
 	 * -0. */
 	int canonical;

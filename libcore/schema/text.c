@@ -239,7 +239,7 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 
 /* Canonical notations of numbers: their integers without exponent fit 64 bits, all fit a double. */
 #define CANONICAL \
-	"(?:0|-?[1-9]\\d{0,17}|-?(?:0|[1-9]\\d{0,17})\\.\\d{1,20})" \
+	"(?:0|-?[1-9]\\d{0,17}|-?(?:0|[1-9]\\d{0,11})\\.\\d{1,20})" \
 	"(?:[eE][-+]?(?:\\d\\d?|[01]\\d\\d|2[0-7]\\d))?"
 /* of integers that do not fit 64 bits, and of numbers that no canonical notation has */
 #define LONG_INTEGERS "0|-?[1-9]\\d*"

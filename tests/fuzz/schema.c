@@ -1,5 +1,5 @@
 /* tests/fuzz/schema.c - any JSON as a JSON Schema: refused in one line, or a grammar in which random
- * texts meet no dead end; strict, and with formats and unknown names as remarks.
+ * texts meet no dead end; strict, with formats and unknown names as remarks, and with closed objects.
  * Input: the schema. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct schema_opts strict = { .draft = SCHEMA_2020 },
-					lax = { .draft = SCHEMA_7, .annotate = 1, .lax = 1 };
+					lax = { .draft = SCHEMA_7, .annotate = 1, .lax = 1 },
+					closed = { .canonical = 1, .closed = 1 };
 	char *tight = malloc(size + !size);
 	const struct json *schema;
 	struct arena a;
@@ -35,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!jread(&schema, &a, tight, size, "schema", NULL)) {
 		compile(schema, &strict);
 		compile(schema, &lax);
+		compile(schema, &closed);
 	}
 	arena_fini(&a);
 	free(tight);
