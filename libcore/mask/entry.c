@@ -204,6 +204,7 @@ void entry_free(struct mask *k, struct entry *e)
 		slab_free(&k->slab, e->lex_set[i].bits);
 	slab_free(&k->slab, e->lex_set);
 	slab_free(&k->slab, e->continues);
+	slab_free(&k->slab, e->begun);
 	slab_free(&k->slab, e->ending);
 	slab_free(&k->slab, e->slot);
 	slab_free(&k->slab, e->partial);

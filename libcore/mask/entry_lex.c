@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { LOOPS = 64 };
+
 /* a terminal that can continue: its number in the set, and its state */
 struct live {
 	uint32_t number, state;
@@ -23,6 +25,11 @@ struct lex_walk {
 	struct live *live;
 	uint32_t cap_live, n_terminals, words;
 	uint64_t *bits; /* [words] scratch */
+	struct loops {
+		const struct dfa *d;
+		uint32_t state;
+		uint16_t groups; /* text_loops */
+	} loops[LOOPS];          /* a direct-mapped cache, by state */
 };
 
 static const struct dfa *terminal_dfa(const struct lex_walk *w, uint32_t i)
@@ -98,10 +105,26 @@ static int step_level(struct lex_walk *w, const struct level *from, struct level
 	return INFER_OK;
 }
 
-/* True if whatever plain characters follow continue a terminal and end none at once. */
-static int is_endless(const struct lex_walk *w, const struct level *l)
+/* True if the only terminal stays in its state for all characters of these groups. */
+static int is_loop(struct lex_walk *w, const struct live *x, uint16_t groups)
+{
+	const struct dfa *d = terminal_dfa(w, x->number);
+	struct loops *l = w->loops + x->state % LOOPS;
+
+	if (l->d != d || l->state != x->state)
+		*l = (struct loops){ d, x->state, text_loops(d, x->state) };
+	return !(groups & ~l->groups);
+}
+
+/* True if whatever plain characters of these groups follow continue a terminal and end none at once. */
+static int is_endless(struct lex_walk *w, const struct level *l, uint16_t groups)
 {
 	int all = 0;
+
+	if (l->n == 1 && !l->dec.mode &&
+	    !(terminal_flags(w, w->live[l->at].number) & LEX_IS_LAZY) &&
+	    is_loop(w, w->live + l->at, groups))
+		return 1;
 
 	for (uint32_t i = l->at; i < l->at + l->n; i++) {
 		const uint32_t k = w->live[i].number;
@@ -138,7 +161,7 @@ static int visit_node(struct lex_walk *w, uint32_t i, int *below)
 	*below = 0;
 	if (!builder_charge(f, from->n + 1))
 		return builder_too_long(f);
-	if (x->height != TRIE_ANY && is_endless(w, from)) {
+	if (x->height != TRIE_ANY && is_endless(w, from, x->groups)) {
 		builder_allow(f, x->first, f->t->node[x->skip].first);
 		f->e->continues[x->byte] |= x->depth == 1;
 		return INFER_OK;
@@ -153,6 +176,29 @@ static int visit_node(struct lex_walk *w, uint32_t i, int *below)
 		return builder_add_exit(f, i, set);
 	}
 	*below = 1;
+	return INFER_OK;
+}
+
+/* List the tokens whose first byte continues a terminal, if there are many. */
+static int list_begun(struct lex_walk *w)
+{
+	const struct entry_builder *f = w->f;
+	const struct trie *t = f->t;
+	struct entry *e = f->e;
+
+	if (!e->may_leave || t->n_texts < f->k->words)
+		return INFER_OK;
+	e->begun = slab_zalloc(&f->k->slab, f->k->words, sizeof *e->begun);
+	if (!e->begun)
+		return err_nomem(f->err);
+	e->bytes += f->k->words * sizeof *e->begun;
+	for (int b = 0; b < 256; b++) {
+		const struct trie_node *x = t->node + t->begin[b];
+
+		for (uint32_t i = x->first;
+		     e->continues[b] && t->begin[b] && i < t->node[x->skip].first; i++)
+			bit_set(e->begun, t->id[i]);
+	}
 	return INFER_OK;
 }
 
@@ -175,7 +221,7 @@ static int walk_terminals(struct lex_walk *w)
 		TRY(visit_node(w, i, &below));
 		i = below ? i + 1 : f->t->node[i].skip;
 	}
-	return INFER_OK;
+	return list_begun(w);
 }
 
 int build_lex_entry(struct entry_builder *f)

@@ -65,19 +65,19 @@ static void find_safe(const struct dfa *d, struct bound *b)
 	}
 }
 
-static void find_loops(const struct dfa *d, struct bound *b)
+uint16_t text_loops(const struct dfa *d, uint32_t state)
 {
-	const uint32_t *next = d->next + (size_t)b->state * d->n_classes;
+	const uint32_t *next = d->next + (size_t)state * d->n_classes;
 	unsigned leave = 0;
 
 	for (uint32_t c = 0x20; c < 0x7f; c++)
-		if (c != '"' && c != '\\' && next[d->ascii[c]] != b->state)
+		if (c != '"' && c != '\\' && next[d->ascii[c]] != state)
 			leave |= 1u << trie_group((uint8_t)c);
-	if (next[dfa_class(d, 0x80)] != b->state)
+	if (next[dfa_class(d, 0x80)] != state)
 		leave |= 1;
 	for (uint32_t i = d->n_ranges; i-- && d->from[i] > 0x80 && !(leave & 1);)
-		leave |= next[d->range_class[i]] != b->state;
-	b->loops = (uint16_t)~leave;
+		leave |= next[d->range_class[i]] != state;
+	return (uint16_t)~leave;
 }
 
 static const struct bound *get_bound(struct text_walk *w, uint32_t state)
@@ -89,7 +89,7 @@ static const struct bound *get_bound(struct text_walk *w, uint32_t state)
 	*b = (struct bound){ .state = state };
 	if (w->kind != ENTRY_NUMBER) {
 		find_safe(w->d, b);
-		find_loops(w->d, b);
+		b->loops = text_loops(w->d, state);
 	}
 	return b;
 }

@@ -59,6 +59,7 @@ struct entry {
 	struct lex_set *lex_set;
 	uint32_t n_lex_sets, leave;
 	uint8_t *continues; /* [256] */
+	uint64_t *begun;    /* [words] the tokens whose first byte continues a terminal; or NULL */
 };
 
 /* bits: terminals of an ITEM_LEX_SET */
@@ -155,6 +156,8 @@ int build_text_entry(struct entry_builder *f);
 /* TEXT_FREE: any `longest` characters can follow, and the text may end after each of them (*accepts), or
  * after none.  TEXT_COUNTED: the same for *n characters, and no more can follow. */
 enum text_kind { TEXT_IRREGULAR, TEXT_FREE, TEXT_COUNTED };
+/* Return the groups of plain characters all of which lead from the state to itself. */
+uint16_t text_loops(const struct dfa *d, uint32_t state);
 enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
                          uint32_t *n);
 int build_slots_entry(struct entry_builder *f, const struct object_shape *o);

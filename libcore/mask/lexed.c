@@ -138,7 +138,9 @@ static int fill_leave(struct mask_query *q, const struct trie *t, const struct e
 	q->bits = own;
 	rc = fill_after(q, t, e, at, set, e->leave);
 	q->bits = all;
-	for (int b = 0; b < 256 && !rc; b++) {
+	for (uint32_t i = 0; e->begun && i < q->k->words && !rc; i++)
+		own[i] &= ~e->begun[i];
+	for (int b = 0; b < 256 && !e->begun && !rc; b++) {
 		const struct trie_node *x = t->node + t->begin[b];
 
 		if (!e->continues[b] || !t->begin[b])
