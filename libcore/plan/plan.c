@@ -1,13 +1,21 @@
 /* plan/plan.c - make a plan: memory, times of steps and requests, users, cost */
 #include <infer/plan.h>
 #include "base/err.h"
+#include "plan/shape.h"
 
 #include <string.h>
 
-/* Bytes of a process besides weights, cache and workspace.  CODE: code and constants; TOKEN:
- * tables, per token of the vocabulary; CANDIDATE: sampling candidates, per token and user.  Fitted
- * to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
-enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
+/* Bytes of a process besides weights, cache and workspace.  CODE: code and constants, QUANTISED: more of
+ * them for quantised weights; TOKEN: tables, per token of the vocabulary; CANDIDATE: sampling candidates,
+ * per token and user.  Fitted to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
+enum {
+	CHUNK = 512,
+	CODE = 4900 << 10,
+	QUANTISED = 500 << 10,
+	TOKEN = 60,
+	CANDIDATE = 12,
+	MOST_USERS = 4096
+};
 /* Bytes that an engine takes on each accelerator with its own memory, before weights: the context of CUDA. */
 enum { GPU_PROCESS = 400 << 20 };
 /* The part of a unified memory that the system gives to the GPU: 70 % with 32 GB, 78 % with more, by the
@@ -92,6 +100,31 @@ static double touched_cache_bytes(const struct infer_shape *s, const struct infe
 	return a->users * infer_shape_kv(s, n, a->how.k_type, a->how.v_type);
 }
 
+static int has_quantised(const struct infer_shape *s)
+{
+	for (int i = 0; i < s->n_work; i++)
+		if ((s->work[i].kind == INFER_WORK_MATRIX ||
+		     s->work[i].kind == INFER_WORK_EXPERTS) &&
+		    infer_type_info(s->work[i].type)->block > 1)
+			return 1;
+	return 0;
+}
+
+/* Return the expected bytes of experts that no token of the requests chooses. */
+static double untouched_expert_bytes(const struct infer_shape *s, const struct infer_plan_ask *a)
+{
+	double tokens = (double)a->users * (a->prompt + a->output), sum = 0;
+
+	for (int i = 0; i < s->n_work; i++) {
+		const struct infer_work *w = &s->work[i];
+		if (w->kind != INFER_WORK_EXPERTS)
+			continue;
+		double missed = w->experts - infer_experts_touched(w->experts, w->used, tokens);
+		sum += missed * (double)w->n * (double)w->k * element_bytes(w->type) * w->times;
+	}
+	return sum;
+}
+
 static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
                     const struct infer_machine *m, const struct infer_plan_ask *a,
                     const struct infer_engine_need *engine)
@@ -100,7 +133,8 @@ static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
 
 	*n = (struct infer_plan_need){ .weights = s->weight_bytes,
 		                       .process =
-		                               CODE + s->header_bytes +
+		                               CODE + (has_quantised(s) ? QUANTISED : 0) +
+		                               s->header_bytes +
 		                               (double)s->vocab * (TOKEN + CANDIDATE * a->users) };
 	n->kv = a->users * infer_shape_kv(s, ctx_of(a), how->k_type, how->v_type);
 	if (a->shared > 0 && a->users > 1)
@@ -114,7 +148,8 @@ static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
 		if (!a->shared)
 			n->kv = (double)engine->kv_bytes;
 		n->peak = n->weights - s->table_bytes + touched_table_bytes(s, a) +
-		          touched_cache_bytes(s, a) + (double)engine->touched_bytes + n->process;
+		          touched_cache_bytes(s, a) - untouched_expert_bytes(s, a) +
+		          (double)engine->touched_bytes + n->process;
 	}
 	divide_memory(n, s, m, a);
 }
