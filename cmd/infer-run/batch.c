@@ -358,9 +358,9 @@ static int fill_opts(struct batch *b, infer_error *err)
 		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model),
 		              infer_model_tokenizer(r->model), err));
 	/* ChatML is for conversations; a prompt alone is continued */
-	const int raw = o->raw || (b->chat.is_chatml && !chat_given(&o->chat));
+	const int messages_only = b->chat.is_chatml && !chat_given(&o->chat);
 
-	if (o->lines && b->chat.template && !raw && o->special)
+	if (o->lines && b->chat.template && !messages_only && o->special)
 		return err_set(err, INFER_EINVAL, PROMPT_NO_SPECIAL);
 	b->opts = (struct infer_job_opts){
 		.model = r->model,
@@ -380,7 +380,8 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.chat = b->chat.template,
 		.chat_tools = b->chat.with_tools,
 		.conversation = b->chat.c,
-		.raw = raw,
+		.raw = o->raw,
+		.messages_only = messages_only,
 		.grammar = r->constrain.grammar,
 		.constraint = r->constrain.source,
 		.calls = constrain_calls(&o->constrain, &calls_name),

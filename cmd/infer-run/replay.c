@@ -347,7 +347,7 @@ static int open_replay(struct replay *a, infer_error *err)
 		.chat = a->chat.template,
 		.chat_tools = a->chat.with_tools,
 		.conversation = a->chat.c,
-		.raw = a->chat.is_chatml && !chat_given(&o->chat),
+		.messages_only = a->chat.is_chatml && !chat_given(&o->chat),
 	};
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
 	set_origin(a);

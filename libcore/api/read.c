@@ -88,7 +88,7 @@ static void fill_defaults(struct job *j, const struct job_fields *fields)
 	const struct infer_job_opts *o = j->o;
 
 	j->j.n = 1;
-	j->raw = o->raw;
+	j->raw = o->raw || o->messages_only;
 	j->top_logprobs = -1;
 	j->prefill = j->opens = -1;
 	j->single = j->is_own ? 0 : -1;

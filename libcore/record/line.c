@@ -133,7 +133,7 @@ static void read_text(struct job *j, const char *text, size_t n)
 		return;
 	if (good < n)
 		err_set(err, INFER_EINVAL, "the prompt is not UTF-8 at byte %zu", good);
-	else if (!n && j->o->chat && !j->o->raw)
+	else if (!n && j->o->chat && !j->o->raw && !j->o->messages_only)
 		err_set(err, INFER_EINVAL, "the prompt is empty");
 	else if (n > UINT32_MAX)
 		err_set(err, INFER_EINVAL, "the prompt has 4 GiB or more");

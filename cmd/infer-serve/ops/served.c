@@ -149,7 +149,7 @@ static int open_reader(struct served *m, infer_error *err)
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT | seeded,
 	};
 	TRY(infer_job_reader_new(&m->reader, &jo, err));
-	jo.raw = !m->has_own_chat; /* as in infer-run: ChatML is for conversations only */
+	jo.messages_only = !m->has_own_chat; /* as in infer-run */
 	jo.max_tokens_given = 1;
 	jo.encode = 0;
 	jo.calls = INFER_CALLS_FREE;
