@@ -60,7 +60,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 		{"id":"f","prompt":"the","top_p":1.5}
 		{"id":"g"}
 		{"id":"h","prompt":[]}
-		{"id":"i","messages":[{"role":"user","content":"the"}]}
+		{"id":"i","messages":[{"role":"user","content":"the"}],"raw":true}
 		{"id":"j","prompt":"the","grammar":"root ::= x"}
 		{"id":"k","prompt":[1,99999999]}
 		[1]
@@ -83,7 +83,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 		6 f INFER_EINVAL top_p
 		7 g INFER_EINVAL prompt
 		8 h INFER_EINVAL prompt
-		9 i INFER_EUNSUP messages
+		9 i INFER_EINVAL messages
 		10 j INFER_EEMPTY grammar
 		11 k INFER_EINVAL prompt
 		12 null INFER_EFORMAT null
@@ -190,7 +190,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 @test "the OpenAI form is answered in its own" {
 	body='"prompt":"the of","max_tokens":3,"temperature":0,"logprobs":2,"model":"any","n":2'
 	echo "{\"custom_id\":\"r\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{$body}}" >o.jsonl
-	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"the"}]}}' >>o.jsonl
+	echo '{"custom_id":"c","method":"POST","url":"/v1/chat/completions","body":{"messages":[]}}' >>o.jsonl
 	rc=0
 	ask o.jsonl >out 2>err || rc=$?
 	same 7 "$rc"
