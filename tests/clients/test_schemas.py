@@ -30,7 +30,7 @@ def valid(model, text):
 
 @pytest.fixture(scope="module")
 def http(url):
-    with httpx.Client(base_url=url, timeout=60, headers={"Authorization": "Bearer " + KEY, "x-api-key": KEY, "anthropic-version": "2023-06-01"}) as c:
+    with httpx.Client(base_url=url, timeout=60, headers={"Authorization": "Bearer " + KEY}) as c:
         yield c
 
 
@@ -92,5 +92,7 @@ def test_anthropic(http, more):
     for p in events(http, "/v1/messages", body):
         if json.loads(p)["type"] != "ping":  # not in the package's union: its client passes over it
             valid(a.RawMessageStreamEvent, p)
+    for m in json.loads(http.get("/v1/models", headers={"anthropic-version": "2023-06-01"}).text)["data"]:
+        valid(a.ModelInfo, json.dumps(m))
     del body["max_tokens"]
     valid(a.MessageTokensCount, asked(http, "/v1/messages/count_tokens", body))

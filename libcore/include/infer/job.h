@@ -91,7 +91,7 @@ struct infer_job_opts {
 	/* returns conversation.now for a request when it is read; called by any thread.  NULL:
 	 * conversation.now for all */
 	int64_t (*now)(void);
-	int raw, messages_only; /* 1: a text prompt is no conversation; raw: and may be any bytes */
+	int raw, messages_only; /* 1: a prompt alone is a text; raw: of any bytes */
 	/* constraint of requests without one: compiled, and its source; NULL: none.  The flags and
 	 * the budget in `constraint` are also the defaults of requests with one */
 	infer_grammar *grammar;
