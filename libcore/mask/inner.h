@@ -156,7 +156,7 @@ int build_text_entry(struct entry_builder *f);
 /* TEXT_FREE: any `longest` characters can follow, and the text may end after each of them (*accepts), or
  * after none.  TEXT_COUNTED: the same for *n characters, and no more can follow. */
 enum text_kind { TEXT_IRREGULAR, TEXT_FREE, TEXT_COUNTED };
-/* Return the groups of plain characters all of which lead from the state to itself. */
+/* Return the groups of plain characters that lead from the state to itself, each with all its characters. */
 uint16_t text_loops(const struct dfa *d, uint32_t state);
 enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
                          uint32_t *n);
