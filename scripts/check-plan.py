@@ -8,7 +8,7 @@ A row is: model, predicted and measured tokens per second, their difference, pre
 status 1 if less than 4 of 5 models have a decode rate within 10 %, or a peak within 2 %.  --fast measures the rates once per
 turn, not once per model.  Let nothing else run meanwhile.  Packages: none.
 """
-import argparse, json, os, statistics, subprocess, sys, tempfile, time
+import argparse, json, os, signal, statistics, subprocess, sys, tempfile, time
 
 OUTPUT = 64
 
@@ -47,22 +47,27 @@ def main():
     inspect, bench, run = (f"{o.bin}/infer-{x}" for x in ("inspect", "bench", "run"))
     text = "once upon a time there was a fox who lived in a wood and had a friend "
     rows = {m: {"said": [], "ran": []} for m in o.models}
-    for turn in range(o.turns):
-        for i, model in enumerate(o.models):
-            again = [] if o.fast and i else ["--again"]
-            plan = records([inspect, "plan", "-m", model, "--prompt", "1", "--output", str(OUTPUT), "--json", *again], env)[0]
-            got = records([bench, "run", "-m", model, "-p", "0", "-n", str(OUTPUT), "--repeat", "3", "--json"], env)
-            rows[model]["said"].append(plan["asked"]["decode_tok_s"])
-            rows[model]["ran"].append(next(r for r in got if r["bench"] == "decode")["tok_s"]["median"])
-            if turn:
-                continue
-            prompt = subprocess.run([run, "-m", model, "--no-stdin", "--tokenize", "--bos", text], env=env, stdout=subprocess.PIPE, text=True)
-            tokens = len(prompt.stdout.split())
-            plan = records([inspect, "plan", "-m", model, "--prompt", str(tokens), "--output", str(OUTPUT), "--json", "-q"], env)[0]
-            rows[model]["memory"] = plan["asked"]["memory"]["peak_bytes"]
-            small = model == "demo" or os.path.getsize(model) < 20 << 20  # over too soon to be looked at
-            rows[model]["peak"] = peak_bytes([run, "-m", model, "--no-stdin", "--raw", "--ignore-eos", "-n", str(OUTPUT), "-c",
-                                              str(tokens + OUTPUT), "--repeat", "50" if small else "1", text], env)
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    try:
+        for turn in range(o.turns):
+            for i, model in enumerate(o.models):
+                again = [] if o.fast and i else ["--again"]
+                plan = records([inspect, "plan", "-m", model, "--prompt", "1", "--output", str(OUTPUT), "--json", *again], env)[0]
+                got = records([bench, "run", "-m", model, "-p", "0", "-n", str(OUTPUT), "--repeat", "3", "--json"], env)
+                rows[model]["said"].append(plan["asked"]["decode_tok_s"])
+                rows[model]["ran"].append(next(r for r in got if r["bench"] == "decode")["tok_s"]["median"])
+                if turn:
+                    continue
+                prompt = subprocess.run([run, "-m", model, "--no-stdin", "--tokenize", "--bos", text], env=env, stdout=subprocess.PIPE, text=True)
+                tokens = len(prompt.stdout.split())
+                plan = records([inspect, "plan", "-m", model, "--prompt", str(tokens), "--output", str(OUTPUT), "--json", "-q"], env)[0]
+                rows[model]["memory"] = plan["asked"]["memory"]["peak_bytes"]
+                small = model == "demo" or os.path.getsize(model) < 20 << 20  # over too soon to be looked at
+                rows[model]["peak"] = peak_bytes([run, "-m", model, "--no-stdin", "--raw", "--ignore-eos", "-n", str(OUTPUT), "-c",
+                                                  str(tokens + OUTPUT), "--repeat", "50" if small else "1", text], env)
+    except KeyboardInterrupt:  # also SIGTERM: what was measured is compared
+        pass
+    rows = {m: r for m, r in rows.items() if r["ran"] and "peak" in r}
     near = light = 0
     for model, r in rows.items():
         said, ran = statistics.median(r["said"]), statistics.median(r["ran"])
