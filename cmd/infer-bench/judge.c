@@ -154,7 +154,8 @@ static void set_verdict(struct judged *j, double tolerance)
 	const struct judge_machine *m = &j->machine;
 	double up = tolerance, down = 1 / (1 + tolerance) - 1, drift = 1 + m->drift,
 	       lo = (1 + j->lo) / drift - 1, hi = (1 + j->hi) * drift - 1;
-	int found = j->bounded && j->p <= 1 - JUDGE_LEVEL && !isinf(drift) && m->waited >= 0 &&
+	double level = j->hi - j->lo > JUDGE_WIDE * tolerance ? JUDGE_STRICT : 1 - JUDGE_LEVEL;
+	int found = j->bounded && j->p <= level && !isinf(drift) && m->waited >= 0 &&
 	            m->waited <= JUDGE_WAITED;
 
 	/* measured one after the other, what exceeds the drift must exceed the tolerance too */

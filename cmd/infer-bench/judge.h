@@ -19,8 +19,12 @@ enum doubt {
 	DOUBT_EDGE,    /* the change is about as large as the tolerance */
 	DOUBT_COUNT
 };
-/* Confidence level of intervals; a p-value below 1 - JUDGE_LEVEL is significant. */
+/* Confidence level of intervals. A p-value of at most 1 - JUDGE_LEVEL is significant; of at most JUDGE_STRICT, if
+ * the interval is wider than JUDGE_WIDE tolerances: such measurements can show only large changes, and a chance
+ * one among them would look large. */
 #define JUDGE_LEVEL 0.99
+#define JUDGE_STRICT 0.001
+#define JUDGE_WIDE 4
 /* Other programs may use this share of the time before they are a reason for doubt. */
 #define JUDGE_WAITED 0.05
 
