@@ -166,9 +166,10 @@ static void test_power(void **state)
 		count_verdicts(&(struct world){ SKEWED, 0.5, PAIR_ROUNDS, 20, 20, 1 / 1.05 }, 0.02,
 	                       VERDICT_BETTER),
 		TRIALS * 95 / 100, TRIALS);
-	assert_in_range(count_verdicts(&(struct world){ DISTURBED, 0.5, PAIR_ROUNDS, 100, 100, 1.05 },
-	                               0.02, VERDICT_WORSE),
-	                TRIALS * 95 / 100, TRIALS);
+	assert_in_range(
+		count_verdicts(&(struct world){ DISTURBED, 0.5, PAIR_ROUNDS, 100, 100, 1.05 }, 0.02,
+	                       VERDICT_WORSE),
+		TRIALS * 95 / 100, TRIALS);
 	/* pairs are what finds it: without them load hides it */
 	assert_in_range(count_verdicts(&(struct world){ SKEWED, 0.5, PAIR_NONE, 20, 20, 1.05 },
 	                               0.02, VERDICT_WORSE),
