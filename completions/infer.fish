@@ -332,6 +332,7 @@ complete -c infer-serve -l prefill-chunk -x -d 'most prompt tokens in a step (51
 complete -c infer-serve -l step-ms -x -d 'time a step with prompt tokens may take (50)'
 complete -c infer-serve -l no-prefix-cache -d 'compute every prompt from its start'
 complete -c infer-serve -l isa -x -a '(infer-inspect --version 2>/dev/null | string replace -rf "^kernels: " "" | string split " ")' -d 'widest kernel set: infer-inspect hw lists them (INFER_ISA)'
+complete -c infer-serve -l parallel -x -d 'sequences computed at once, each with the whole context (32)'
 complete -c infer-serve -l temp -x -d 'temperature; 0 takes the likeliest token (0.8)'
 complete -c infer-serve -l dynatemp-range -x -d 'temperature by entropy, up to X below and above; 0: off (0)'
 complete -c infer-serve -l dynatemp-exp -x -d 'how that temperature follows the entropy (1)'

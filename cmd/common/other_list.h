@@ -60,8 +60,7 @@ OTHER("batch-size ubatch-size num-batch b ub max-num-batched-tokens "
      "max-num-scheduled-tokens long-prefill-token-threshold "
      "long-prefill-token-threshold-adaptive",
      "--prefill-chunk")
-SAID("np parallel* n-parallel max-num-seqs max-num-active-seqs",
-     "--max-queue", "requests are decoded together, without a setting")
+OTHER("np n-parallel max-num-seqs max-num-active-seqs", "--parallel")
 OTHER("batch parallel npl np", "--seqs")
 SAID("np parallel*", "--lines", "requests of --batch and --lines are decoded together")
 OTHER("max-num-queued-reqs", "--max-queue")

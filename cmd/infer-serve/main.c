@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 		.chat = CHAT_ARGS,
 		.embed = -1,
 		.max_tokens = -1,
+		.parallel = 32,
 		.max_queue = 256,
 		.max_connections = 512,
 		.max_body = 32 << 20,

@@ -66,6 +66,8 @@ static const struct opt serve_rows[] = {
 	  "embeddings: of all tokens, the last, the first (the model's, else mean)", AT(embed),
 	  .values = "mean last cls" },
 	ENGINE_ROWS(struct serve_opts, engine),
+	{ OPT_INT, 0, "parallel", "N",
+	  "sequences computed at once, each with the whole context (32)", AT(parallel), 1, 1024 },
 
 	{ OPT_GROUP, .name = "sampling",
 	  .help = "Sampling, if a request does not set it (the model's, else those shown)" },

@@ -148,3 +148,22 @@ E
 	infer-run -q -m "$M" --template template --replay out
 	echo '{"prompt":"the","raw":true,"think_budget":3}' | infer-run -q -m "$M" --batch - | grep -q 'think_budget needs a conversation'
 }
+
+@test "--parallel: slots, requests that wait, answers that do not depend on it, memory of the cache" {
+	for n in 1 2 64; do
+		serve -m "$M" --parallel $n -v
+		same $n "$(own ask GET /slots | json '#')"
+		same $n "$(own ask GET /props | json total_slots)"
+		same "$n" "$(own ask GET /health | json slots_idle)"
+		same id_slot "$(own ask POST /completion "{\"prompt\":\"the\",\"n_predict\":1,\"id_slot\":$n}" | json error.param)"
+		for i in 1 2 3 4 5 6; do
+			echo "{\"prompt\":\"the of\",\"seed\":$i,\"max_tokens\":20}"
+		done | own many 6 /v1/completions | json choices.0.text >answers.$n
+		end_server
+	done
+	same "$(cat answers.1)" "$(cat answers.2)"
+	same "$(cat answers.1)" "$(cat answers.64)"
+	fails 2 'parallel' infer-serve -m "$M" --parallel 0
+	fails 2 'parallel' infer-serve -m "$M" --parallel 1025
+	fails 2 'parallel' infer-serve -m "$M" --max-num-seqs 4
+}

@@ -116,6 +116,7 @@ enum { ENDPOINTS = sizeof endpoints / sizeof *endpoints };
 static struct serve_opts opts = { .chat = CHAT_ARGS,
 	                          .embed = -1,
 	                          .max_tokens = -1,
+	                          .parallel = 32,
 	                          .max_queue = 4,
 	                          .max_body = 1 << 20,
 	                          .max_file = 1 << 20 };

@@ -42,9 +42,9 @@ void ep_generate(struct http_request *r)
 
 	if (!job)
 		return;
-	if (job->slot > SERVE_SEQS) {
+	if (job->slot > r->api.model->o.parallel) {
 		api_refuse(&r->api, INFER_FAULT_INVALID, "id_slot", "id_slot is %d: from -1 to %d",
-		           (int)job->slot - 1, SERVE_SEQS - 1);
+		           (int)job->slot - 1, (int)r->api.model->o.parallel - 1);
 		infer_job_free(job);
 		return;
 	}

@@ -22,8 +22,8 @@ void ep_health(struct http_request *r)
 	for (const struct served *m = s->models; m; m = m->next) {
 		/* with --config, a model whose file was changed is reloaded when idle */
 		failed |= m->failed && !s->o->config;
-		busy += m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
-		all += m->state == SERVED_LOADED ? SERVE_SEQS : 0;
+		busy += m->samples < m->o.parallel ? m->samples : m->o.parallel;
+		all += m->state == SERVED_LOADED ? m->o.parallel : 0;
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (failed) {
@@ -286,7 +286,7 @@ static void collect_metrics(struct metrics_now *now, const struct server *s, con
 	now->swap_bytes = e.swap_bytes;
 	now->loaded = m->state == SERVED_LOADED;
 	now->bytes = m->bytes;
-	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
+	now->running = m->samples < m->o.parallel ? m->samples : m->o.parallel;
 	now->waiting = m->samples - now->running + m->n_admitted - m->n_tasks;
 	/* without --config, requests that no worker has read yet count as waiting for this model */
 	if (!s->o->config)

@@ -10,8 +10,7 @@
 
 endpoint_fn ep_slots;
 
-/* The data shown of a slot, copied under the lock, because the request may end while the answer is
- * written. */
+/* The data shown of a slot. */
 struct slot_view {
 	int busy, hidden; /* hidden 1: the request belongs to another group */
 	char task[24];
@@ -83,37 +82,25 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 	jw_end(w);
 }
 
-/* Copy the slots of a model and count busy ones.  Returns its context; -1: not loaded.  Caller
- * holds the lock. */
-static int32_t copy_slots(struct slot_view views[SERVE_SEQS], const struct served *m,
-                          const struct http_request *r, int *busy)
-{
-	struct infer_engine_info e;
-	int all = tenant_sees_all(&r->api);
-
-	if (m->state != SERVED_LOADED)
-		return -1;
-	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_slot(&views[i], &m->slots[i], r, all);
-		*busy += views[i].busy;
-	}
-	infer_engine_info(m->engine, &e);
-	return e.ctx;
-}
-
 /* Append the slots of all models.  Returns the number of idle ones. */
 static int put_slots(struct jwrite *w, const struct http_request *r)
 {
 	struct server *s = r->api.server;
-	struct slot_view views[SERVE_SEQS];
+	const int all = tenant_sees_all(&r->api);
+	struct infer_engine_info e;
+	struct slot_view view;
 	int n = 0, busy = 0;
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		int32_t ctx = copy_slots(views, m, r, &busy);
-
-		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
-			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &views[i]);
+		if (m->state != SERVED_LOADED)
+			continue;
+		infer_engine_info(m->engine, &e);
+		for (int64_t i = 0; i < m->o.parallel; i++) {
+			copy_slot(&view, &m->slots[i], r, all);
+			busy += view.busy;
+			put_slot(w, n++, s->o->config ? m->name : NULL, e.ctx, &view);
+		}
 	}
 	pthread_mutex_unlock(&s->lock);
 	return n - busy;

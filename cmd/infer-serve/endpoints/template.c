@@ -114,7 +114,7 @@ void ep_props(struct http_request *r)
 	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	put_settings(&w, m);
-	jw_int(&w, "total_slots", SERVE_SEQS);
+	jw_int(&w, "total_slots", m->o.parallel);
 	jw_str(&w, "model_path", infer_file_path(f));
 	jw_str(&w, "model_alias", m->name);
 	jw_strn(&w, "chat_template", source.len ? source.at : "", source.len);

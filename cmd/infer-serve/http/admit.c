@@ -79,7 +79,7 @@ static int estimate_retry_s(const struct server *s)
 
 	for (const struct served *m = s->models; m; m = m->next)
 		ns = m->service_ns > ns ? m->service_ns : ns;
-	ns *= 1 + s->n_admitted / SERVE_SEQS;
+	ns *= 1 + s->n_admitted / s->o->parallel;
 	return ns < SECOND                ? 1
 	       : ns > RETRY_MOST * SECOND ? RETRY_MOST
 	                                  : (int)((ns + SECOND - 1) / SECOND);
@@ -88,7 +88,7 @@ static int estimate_retry_s(const struct server *s)
 int admit_full(struct http_request *r)
 {
 	struct server *s = r->api.server;
-	int64_t most = SERVE_SEQS + s->o->max_queue, users = 1;
+	int64_t most = s->o->parallel + s->o->max_queue, users = 1;
 
 	if (s->n_admitted < most)
 		return 0;

@@ -341,7 +341,7 @@ static enum MHD_Result dispatch_request(struct http_request *r, struct MHD_Conne
 	if (!busy)
 		return MHD_YES;
 	refuse(r, INFER_FAULT_BUSY, "%lld requests run or wait: try again later",
-	       (long long)(SERVE_SEQS + s->o->max_queue));
+	       (long long)(s->o->parallel + s->o->max_queue));
 	return send_early(r, c);
 }
 

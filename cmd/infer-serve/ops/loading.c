@@ -94,7 +94,7 @@ static int is_queue_full(const struct api_request *r, const struct served *m, in
 /* Set r->model, or *f if r is refused.  Caller holds the lock. */
 static void assign_model(struct api_request *r, struct served *m, struct infer_fault *f)
 {
-	int64_t most = SERVE_SEQS + m->o.max_queue;
+	int64_t most = m->o.parallel + m->o.max_queue;
 
 	f->kind = key_fault(r, m);
 	f->error.code = INFER_EINVAL;

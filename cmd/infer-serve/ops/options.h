@@ -22,6 +22,7 @@ struct serve_opts {
 	const char *log_requests; /* "": without texts, "content": with them; NULL: not given */
 	const char *files_dir;    /* directory; NULL: no files and batches */
 	int no_slots, no_page;
+	int64_t parallel; /* sequences of a model that are computed at the same time */
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
 	uint64_t max_body, max_file;
 	struct opt_list trusted_proxies; /* addresses for conns_open */

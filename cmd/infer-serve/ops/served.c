@@ -16,7 +16,6 @@ struct served *served_new(struct server *s, const struct serve_opts *o)
 		return NULL;
 	m->server = s;
 	m->o = *o;
-	m->fair.room = SERVE_SEQS;
 	m->ended_ns = clock_now_ns();
 	arena_init(&m->mem, MEM_BASE);
 	return m;
@@ -79,13 +78,17 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	struct infer_engine_opts eo;
 	uint64_t bytes;
 
+	if (!m->slots)
+		m->slots = arena_alloc(&m->mem, (size_t)o->parallel, sizeof *m->slots);
+	if (!m->slots)
+		return err_nomem(err);
 	TRY(engine_args_take(&eo, &o->engine, err));
 	eo.log = say_log;
-	eo.max_seqs = SERVE_SEQS;
+	eo.max_seqs = m->fair.room = (int32_t)o->parallel;
 	eo.flags |= INFER_ENGINE_EVEN;
 	/* high enough never to refuse: the server limits requests, each of up to INFER_JOB_MOST
 	 * samples */
-	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
+	eo.max_queue = (int32_t)(o->max_queue + o->parallel + 1) * INFER_JOB_MOST;
 	/* --config: models open in the sandbox, which forbids files and calls of a GPU driver */
 	if (room) {
 		TRY(engine_keep_cpu(&eo, "--config", err));

@@ -16,9 +16,6 @@
 #include "infer-serve/ops/metrics.h"
 #include "infer-serve/ops/options.h"
 
-/* limit for the sequences of a model that are computed at the same time */
-enum { SERVE_SEQS = 32 };
-
 struct server;
 struct api_request;
 
@@ -70,7 +67,7 @@ struct served {
 	int64_t samples;    /* samples in the engine after its latest step */
 	int64_t n_tasks;    /* number of requests in the engine */
 	int64_t service_ns; /* running mean of the time that a request spends in the engine */
-	struct slot slots[SERVE_SEQS];
+	struct slot *slots; /* [o.parallel], in mem; NULL until it is loaded */
 	struct metrics metrics;
 	struct metrics_engine engines; /* sums of the counters of its earlier engines */
 	struct fair_user *users;       /* one for each user of the server that used this model */

@@ -7,7 +7,7 @@ void slots_count(const struct api_request *r, int32_t index, int32_t tokens)
 	int32_t want = r->gen.task ? infer_task_job(r->gen.task)->slot - 1 : -1;
 	struct slot *idle = NULL;
 
-	for (int i = 0; i < SERVE_SEQS; i++) {
+	for (int i = 0; i < r->model->o.parallel; i++) {
 		struct slot *l = &r->model->slots[i];
 
 		if (l->of == r && l->index == index) {
@@ -27,14 +27,14 @@ void slots_count(const struct api_request *r, int32_t index, int32_t tokens)
 
 void slots_free_all(const struct api_request *r)
 {
-	for (int i = 0; i < SERVE_SEQS; i++)
+	for (int i = 0; i < r->model->o.parallel; i++)
 		if (r->model->slots[i].of == r)
 			r->model->slots[i].of = NULL;
 }
 
 void slots_free(const struct api_request *r, int32_t index)
 {
-	for (int i = 0; i < SERVE_SEQS; i++) {
+	for (int i = 0; i < r->model->o.parallel; i++) {
 		struct slot *l = &r->model->slots[i];
 
 		if (l->of == r && l->index == index)
