@@ -32,8 +32,8 @@ struct fair_item {
 	int32_t samples, rank; /* of the request; its priority in the engine, greatest first */
 	/* the field of the request: lower values first, among requests of the same user */
 	int32_t priority;
-	uint64_t turn;         /* number in the order of arrival */
-	void *of;              /* the request; not used in this file */
+	uint64_t turn; /* number in the order of arrival */
+	void *of;      /* the request; not used in this file */
 };
 struct fair {
 	struct fair_user *busy; /* users with requests that wait or run */

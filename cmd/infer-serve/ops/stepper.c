@@ -463,8 +463,7 @@ static int has_work(struct server *s)
 	for (struct served *m = s->models; m; m = m->next) {
 		if (m->state == SERVED_LOADED)
 			m->samples = infer_runner_samples(m->runner);
-		some |= m->running || m->samples || m->fair.busy ||
-		        m->state == SERVED_UNLOADING;
+		some |= m->running || m->samples || m->fair.busy || m->state == SERVED_UNLOADING;
 	}
 	return some;
 }
