@@ -133,16 +133,25 @@ static void test_tidy(void **state)
 static void test_reaches(void **state)
 {
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
-	const struct dfa_word words[] = { { "b", 1 }, { "\xc3\xa9", 2 } };
+	const struct dfa_word words[] = { { "b", 1 },
+		                          { "\xc3\xa9", 2 },
+		                          { "\xc5\x80"
+		                            "x",
+		                            3 } };
 	struct dfa *d;
 
 	(void)state;
-	assert_int_equal(dfa_words(&d, words, 2, &left, NULL), INFER_OK);
+	assert_int_equal(dfa_words(&d, words, 3, &left, NULL), INFER_OK);
 	for (uint32_t lo = 0; lo < 300; lo++)
 		for (uint32_t hi = lo; hi < 300; hi++)
-			assert_int_equal(dfa_reaches(d, d->start, lo, hi),
+			assert_int_equal(dfa_reaches(d, d->start, lo, hi, DFA_FAR),
 			                 (lo <= 'b' && hi >= 'b') || (lo <= 0xe9 && hi >= 0xe9));
-	assert_int_equal(dfa_reaches(d, d->start, 300, DFA_MOST_CP), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 300, 319, DFA_FAR), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 321, DFA_MOST_CP, DFA_FAR), 0);
+	/* of the word of two characters one is missing after the first */
+	assert_int_equal(dfa_reaches(d, d->start, 320, 320, 0), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 320, 320, 1), 1);
+	assert_int_equal(dfa_reaches(d, d->start, 'b', 'b', 0), 1);
 	dfa_free(d);
 }
 
