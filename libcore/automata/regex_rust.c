@@ -41,6 +41,7 @@ static int flag_of(char c)
 	case 'x':
 		return RUST_VERBOSE;
 	case 'm':
+		return RUST_LINES;
 	case 'U':
 		return 0;
 	case 'u':
@@ -141,6 +142,9 @@ static int parse_anchor(struct rust *r, struct re **out)
 	const int end = *at == '$' || (*at == '\\' && at[1] == 'z');
 
 	r->s += *at == '\\' ? 2 : 1;
+	if (*at != '\\' && (r->flags & RUST_LINES))
+		return rust_bad(r, at, INFER_EUNSUP,
+		                "an anchor of lines (the modifier m) is not supported");
 	if (!is_outermost(r, at, end))
 		return rust_bad(r, at, INFER_EUNSUP,
 		                "an anchor within an expression is not supported");

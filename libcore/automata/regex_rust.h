@@ -4,7 +4,7 @@
 #define AUTOMATA_REGEX_RUST_H
 #include "automata/regex_tree.h"
 
-enum { RUST_FOLD = 1, RUST_DOT_ALL = 2, RUST_VERBOSE = 4, RUST_UNICODE = 8 };
+enum { RUST_FOLD = 1, RUST_DOT_ALL = 2, RUST_VERBOSE = 4, RUST_UNICODE = 8, RUST_LINES = 16 };
 
 struct rust {
 	struct regex *x;

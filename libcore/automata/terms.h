@@ -11,7 +11,7 @@
  * classes, modifiers (?imsxuU), nested classes with && -- ~~, POSIX classes.  A ^ or \A at the beginning
  * and a $ or \z at the end of an expression have no effect; a lazy quantifier accepts what a greedy one
  * does.
- * INFER_EUNSUP: other anchors, \b, properties that automata/regex.h does not have, the flag R.
+ * INFER_EUNSUP: other anchors, also ^ and $ under the modifier m, \b, properties that automata/regex.h does not have, the flag R.
  *
  * Confined; memory and errors as in automata/work.h. */
 #ifndef AUTOMATA_TERMS_H

@@ -48,7 +48,7 @@ int step_lex(struct step *s, struct stack_item *top, uint8_t b)
 	                 dec.mode, dec.acc, 1);
 }
 
-/* True if nothing has been read of what the stack expects. */
+/* True if ignored text may precede what the stack expects: of a terminal nothing has been read; never a value. */
 static int is_fresh(const struct grammar *g, const struct stack_item *n)
 {
 	switch (n->kind) {
@@ -58,8 +58,6 @@ static int is_fresh(const struct grammar *g, const struct stack_item *n)
 		return !n->data[LEX_BEGUN];
 	case ITEM_RULE:
 		return g->code[n->data[0]].op == OP_TOKEN;
-	case ITEM_VALUE:
-		return n->up->kind == ITEM_RULE || n->up->kind == ITEM_DONE;
 	default:
 		return 0;
 	}

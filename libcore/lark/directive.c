@@ -164,48 +164,83 @@ int lark_directive(struct lark *p)
 
 /* -- attributes ----------------------------------------------------------------------------- */
 
-static int parse_attribute(struct lark *p, struct def *d)
+/* Read the name of a capture; captures have no effect. */
+static int skip_capture(struct lark *p, uint32_t line)
 {
-	static const char *const refused[] = { "stop", "max_tokens", "temperature",
-		                               "stop_capture" };
+	if (lark_token(p)->kind != T_TEXT)
+		return lark_fail(p, line, INFER_EINVAL, "the name of a capture is missing");
+	p->at++;
+	return INFER_OK;
+}
+
+static int parse_suffix(struct lark *p, struct def *d, uint32_t line)
+{
+	if (d->suffix)
+		return lark_fail(p, line, INFER_EINVAL, "a rule has two suffixes");
+	TRY(lark_expect(p, '='));
+	d->is_lazy = 1;
+	TRY(lark_value(p, &d->suffix));
+	if (d->suffix->kind == N_TEXT && !d->suffix->n)
+		return lark_fail(p, line, INFER_EUNSUP, "an empty suffix is not supported");
+	return INFER_OK;
+}
+
+static int refuse_attribute(struct lark *p, const struct token *t)
+{
+	static const struct {
+		const char *name, *why;
+	} refused[] = {
+		{ "stop", "it would take back text that is written; use suffix= or lazy" },
+		{ "max_tokens", "a grammar does not count tokens; limit the text, as in /.{1,9}/" },
+		{ "temperature", "it is one for the whole answer" },
+	};
+
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (is_text(t, refused[i].name))
+			return lark_fail(p, t->line, INFER_EUNSUP, "%s= is not supported: %s",
+			                 refused[i].name, refused[i].why);
+	return lark_fail(p, t->line, INFER_EINVAL, "not an attribute of a rule: %.*s",
+	                 t->n < 60 ? (int)t->n : 60, t->at);
+}
+
+/* Parse an attribute.  *of_suffix: 1 for stop_capture=, which needs a suffix */
+static int parse_attribute(struct lark *p, struct def *d, int *of_suffix)
+{
 	const struct token *t = lark_token(p);
 
 	p->at++;
 	if (is_text(t, "capture")) {
-		if (lark_accept(p, '=')) {
-			if (lark_token(p)->kind != T_TEXT)
-				return lark_fail(p, t->line, INFER_EINVAL,
-				                 "the name of a capture is missing");
-			p->at++;
-		}
+		if (lark_accept(p, '='))
+			TRY(skip_capture(p, t->line));
 		return report_ignored(p, "capture");
+	}
+	if (is_text(t, "stop_capture")) {
+		*of_suffix = 1;
+		TRY(lark_expect(p, '='));
+		TRY(skip_capture(p, t->line));
+		return report_ignored(p, "stop_capture");
 	}
 	if (is_text(t, "lazy")) {
 		d->is_lazy = 1;
 		return INFER_OK;
 	}
-	if (is_text(t, "suffix")) {
-		if (d->suffix)
-			return lark_fail(p, t->line, INFER_EINVAL, "a rule has two suffixes");
-		TRY(lark_expect(p, '='));
-		d->is_lazy = 1;
-		return lark_value(p, &d->suffix);
-	}
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		if (is_text(t, refused[i]))
-			return lark_fail(p, t->line, INFER_EUNSUP, "%s= cannot be enforced%s",
-			                 refused[i], i ? "" : "; use suffix= or lazy");
-	return lark_fail(p, t->line, INFER_EINVAL, "not an attribute of a rule: %.*s",
-	                 t->n < 60 ? (int)t->n : 60, t->at);
+	return is_text(t, "suffix") ? parse_suffix(p, d, t->line) : refuse_attribute(p, t);
 }
 
 int lark_attributes(struct lark *p, struct def *d)
 {
+	int of_suffix = 0;
+
 	TRY(lark_expect(p, '['));
 	while (!lark_at(p, ']')) {
-		TRY(parse_attribute(p, d));
+		TRY(parse_attribute(p, d, &of_suffix));
 		if (!lark_accept(p, ','))
 			break;
 	}
+	if (of_suffix && !d->suffix)
+		return lark_fail(p, d->line, INFER_EINVAL, "stop_capture= needs suffix=");
+	if (d->is_lazy && d->is_parametric)
+		return lark_fail(p, d->line, INFER_EUNSUP,
+		                 "a rule with a parameter cannot have lazy or suffix=");
 	return lark_expect(p, ']');
 }

@@ -86,6 +86,8 @@ static void test_own(void **state)
 		{ "start: B+ | C x\nB: /./\nC: /c+/\nx: x", "ccc", "" },
 		/* a lazy terminal ends with its first byte too */
 		{ "start: /c+/ l \"b\"\nl[lazy]: /[ab]+/", "cab", "caab" },
+		/* terminals do not exclude a value */
+		{ "start: \"{}\" \"x\" | %json {\"type\": \"object\"} \"y\"", "{}y", "{}z" },
 		/* what is not valid UTF-8 matches nothing, not even a negation */
 		{ "start: ~\"a\"", "bc", "\xff" },
 		{ "start: (\"a\" | \"b\"){0}", "", "a" },
@@ -148,15 +150,28 @@ static const struct {
 	  "line 1 of the grammar: @json: other grammars are not supported; use %lark or "
 	  "%json" },
 	{ "start: x\nx[stop=\"b\"]: /a*/", INFER_EUNSUP,
-	  "line 2 of the grammar: stop= cannot be enforced; use suffix= or lazy" },
+	  "line 2 of the grammar: stop= is not supported: it would take back text that is "
+	  "written; use suffix= or lazy" },
 	{ "start: x\nx[max_tokens=3]: /a*/", INFER_EUNSUP,
-	  "line 2 of the grammar: max_tokens= cannot be enforced" },
+	  "line 2 of the grammar: max_tokens= is not supported: a grammar does not count "
+	  "tokens; limit the text, as in /.{1,9}/" },
 	{ "start: x\nx[temperature=0.5]: /a*/", INFER_EUNSUP,
-	  "line 2 of the grammar: temperature= cannot be enforced" },
+	  "line 2 of the grammar: temperature= is not supported: it is one for the whole "
+	  "answer" },
+	{ "start: x\nx[suffix=\"\"]: /a*/", INFER_EUNSUP,
+	  "line 2 of the grammar: an empty suffix is not supported" },
+	{ "start: x\nx[stop_capture=\"y\"]: /a*/", INFER_EINVAL,
+	  "line 2 of the grammar: stop_capture= needs suffix=" },
+	{ "start: x\nx[suffix=\"b\", stop_capture]: /a*/", INFER_EINVAL,
+	  "line 2 of the grammar: = is missing" },
+	{ "start: x::1\nx::_[lazy]: /a*b/", INFER_EUNSUP,
+	  "line 2 of the grammar: a rule with a parameter cannot have lazy or suffix=" },
 	{ "start: x\nx[fast]: /a*/", INFER_EINVAL,
 	  "line 2 of the grammar: not an attribute of a rule: fast" },
 	{ "%llguidance {\"fast\": true}\nstart: \"a\"", INFER_EUNSUP,
 	  "line 1 of the grammar: %llguidance: fast: not supported" },
+	{ "%llguidance {\"allow_invalid_utf8\": true}\nstart: \"a\"", INFER_EUNSUP,
+	  "line 1 of the grammar: %llguidance: allow_invalid_utf8: not supported" },
 	{ "start: %lark { start: \"a\" }\n%ignore \" \"", INFER_EUNSUP,
 	  "line 1 of the grammar: %ignore together with %lark is not supported" },
 	{ "start: %json {\"type\": 3}", INFER_EINVAL, NULL },
@@ -171,6 +186,12 @@ static const struct {
 	{ "start: /a^b/", INFER_EUNSUP,
 	  "line 1 of the grammar: the expression, character 2: an anchor within an "
 	  "expression is not supported" },
+	{ "start: /^a/m \"b\"", INFER_EUNSUP,
+	  "line 1 of the grammar: the expression, character 1: an anchor of lines (the "
+	  "modifier m) is not supported" },
+	{ "start: /(?m)a$/", INFER_EUNSUP,
+	  "line 1 of the grammar: the expression, character 6: an anchor of lines (the "
+	  "modifier m) is not supported" },
 	{ "start: /[a/", INFER_EINVAL,
 	  "line 1 of the grammar: the expression, character 1: [ without ]" },
 	{ "start: \"a\"{3,2}", INFER_EINVAL,
@@ -289,7 +310,8 @@ static int case_memory(void)
 		"%import common.INT\nstart: (x | A)+ <[3]> <t> p::1\n"
 		"x: x \"a\" | \"b\"i | /[a-c&&[^b]]+/\nA: /a/ & ~\"b\" \"c\"~1..2\n"
 		"p::_ : \"p\" INT %if bit_set(0)\n%ignore \" \"\n"
-		"y[suffix=\";\"]: /.*/\nz: %json {\"type\":\"null\"} %lark { start: \"q\" }\n";
+		"y[suffix=\";\", stop_capture=\"e\"]: /.*/\n"
+		"z: %json {\"type\":\"null\"} %lark { start: \"q\" }\n";
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g = NULL;
 	struct buf ignored;
