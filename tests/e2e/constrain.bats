@@ -60,6 +60,20 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	fails 5 'the model has no token 9999999' go -m demo --grammar rules the
 }
 
+@test "--grammar next to --tools: tokens of GBNF are those of the grammar; Lark is refused by name" {
+	local one
+	one=$(infer-run -m demo --tokenize the | cut -d' ' -f1)
+	printf '%s' '{# <tool_call> #}{% if tools %}{{ tools }}{% endif %}' '{% for m in messages %}{{ m.content }}{% endfor %}' >template
+	echo '[{"name":"look","parameters":{"type":"object"}}]' >tools
+	echo "root ::= \"x\" <[$one]> !<[$one]> <|im_start|>" >rules
+	go -m demo --template template --tools tools --json --logprobs 0 --grammar rules the >out
+	same "x $one $(infer-run -m demo --tokenize --special '<|im_start|>')" "$(json text <out | cut -c1) $(json tokens.1 <out) $(json tokens.3 <out)"
+	[ "$(json tokens.2 <out)" != "$one" ]
+	printf 'start: A\nA: /a+/\n' >lark
+	fails 5 'a Lark grammar together with tools is not supported; write it in GBNF' go -m demo --template template --tools tools --grammar lark the
+	go -m demo --template template --grammar lark -n 9 the | grep -qxE 'a+'
+}
+
 @test "log-probabilities are those of the model without the constraint" {
 	go --choice the --json --logprobs 0 of >a
 	[ "$(json logprobs.0 <a)" != 0 ]

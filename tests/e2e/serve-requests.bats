@@ -72,6 +72,14 @@ E
 	# a stream has the same
 	own stream /v1/chat/completions "{$(body chat),\"seed\":3,\"stream\":true}" >events
 	[ "$(grep -c '"finish_reason":"\(tool_calls\|stop\)"' events)" = 1 ]
+	# a grammar: in GBNF; one in Lark is refused
+	body chat | sed 's/"response_format".*/"structured_outputs":{"grammar":/' >first
+	for seed in 1 2 3 4 5 6 7 8; do
+		own ask POST /v1/chat/completions "{$(cat first)\"root ::= \\\"p\\\" | \\\"q\\\"\"},\"seed\":$seed}" | json choices.0.message | sed -E 's/.*"look".*/call/; s/.*"content":"[pq]".*/text/'
+	done >said
+	same 'call text' "$(sort -u said | xargs)"
+	own ask POST /v1/chat/completions "{$(cat first)\"start: \\\"p\\\" | \\\"q\\\"\"}}" >out
+	same 'a Lark grammar together with tools is not supported; write it in GBNF' "$(json error.message <out)"
 	end_server
 	# batch lines, and what is recorded of them; options of a single prompt
 	printf '[{"name":"look","parameters":%s}]' "$p" >tools

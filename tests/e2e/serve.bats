@@ -403,6 +403,22 @@ field() { sed -n "s/^$1: //Ip" head; }
 		'response_format {"prompt":"a","response_format":{"type":"odd"}}' | refused /v1/completions
 }
 
+@test "a Lark grammar, by every name of the field; what is wrong in it is said of the field" {
+	lark='start: \"fox: \" NAME (\", \" NAME)? END\nNAME: /[A-Z][a-z]{2,4}/\nEND: \".\"'
+	is_one() { grep -qxE 'fox: [A-Z][a-z]{2,4}(, [A-Z][a-z]{2,4})?\.'; }
+	for kind in "\"structured_outputs\":{\"grammar\":\"$lark\"}" "\"guided_grammar\":\"$lark\"" "\"grammar\":\"$lark\"" "\"ebnf\":\"$lark\""; do
+		post /v1/chat/completions "{$TALK,\"max_tokens\":60,$kind}" >out
+		json choices.0.message.content <out | is_one
+		same stop "$(json choices.0.finish_reason <out)"
+		post /v1/completions "{\"prompt\":\"a\",\"max_tokens\":60,$kind}" | json choices.0.text | is_one
+		perl "$H" "$SOCK" stream /v1/chat/completions "{$TALK,\"max_tokens\":60,$kind,\"stream\":true}" | sed '$d' | json choices.0.delta.content | grep -v null | tr -d '\n' | sed 's/$/\n/' | is_one
+	done
+	post /completion "{\"prompt\":\"a\",\"n_predict\":60,\"grammar\":\"$lark\"}" | json content | is_one
+	bad='"start: x\nx[temperature=1]: \"a\""'
+	printf '%s\n' "structured_outputs {$TALK,\"structured_outputs\":{\"grammar\":$bad}}" "guided_grammar {$TALK,\"guided_grammar\":$bad}" "grammar {$TALK,\"grammar\":$bad}" | refused /v1/chat/completions
+	same 3 "$(json error.message <out | grep -c 'line 2 of the grammar: temperature= is not supported')"
+}
+
 @test "16 clients at once get what a batch gets" {
 	for i in $(seq 32); do
 		echo "{\"prompt\":\"A story $i about\",\"temperature\":0,\"max_tokens\":$((i % 7 + 1))}"

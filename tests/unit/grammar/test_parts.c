@@ -353,6 +353,91 @@ out:
 	return rc;
 }
 
+/* Return 1 if the tokens ids[0 .. n) are a whole answer; token i has the byte 'a' + i. */
+static int follow_tokens(const struct grammar *g, const uint64_t *bits, const uint32_t *ids, int n)
+{
+	const struct budget most = { 1 << 22, 1 << 26 };
+	struct match_state at = { 0 };
+	struct match *m;
+	int whole;
+
+	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);
+	match_set_tokens(m, bits, 1);
+	assert_int_equal(match_begin(m, &at, NULL), INFER_OK);
+	for (int i = 0; i < n; i++) {
+		const char byte = (char)('a' + ids[i]);
+
+		assert_int_equal(match_token(m, &at, ids[i], 0, &byte, 1, NULL), INFER_OK);
+	}
+	whole = match_live(&at) && match_may_end(m, &at);
+	match_drop(m, &at);
+	match_free(m);
+	return whole;
+}
+
+/* Tokens of compiled grammars: each grammar keeps its own sets after they are numbered again. */
+static void test_tokens(void **state)
+{
+	static const char *const rules[] = { "root ::= <[3]> \"a\" | !<t> \"b\"",
+		                             "root ::= <[4]> \"c\" | <u>" };
+	static const uint64_t bits[] = { 1 << 3, 1 << 5, 1 << 4, 1 << 6 };
+	static const uint32_t yes[][3] = { { 3, 0, 4 }, { 3, 0, 6 }, { 5, 1, 4 }, { 5, 1, 6 } };
+	static const uint32_t no[][3] = { { 4, 0, 4 }, { 3, 1, 4 }, { 3, 0, 3 }, { 5, 0, 4 } };
+	struct grammar *g, *one;
+	uint32_t part[2];
+	struct made m;
+	struct parts *p = begin(&m);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct infer_grammar_source s = {
+			.form = INFER_GRAMMAR_RULES,
+			.text = { rules[i], strlen(rules[i]) },
+		};
+
+		assert_int_equal(grammar_compile(&one, &s, &m.left, &m.err), INFER_OK);
+		part[i] = parts_grammar(p, one);
+	}
+	assert_int_equal(parts_build(&g, p, parts_sequence(p, 2, part[0], part[1])), INFER_OK);
+	assert_int_equal(g->n_token_sets, 4);
+	assert_int_equal(g->token_set[0].range[0].lo, 3);
+	assert_int_equal(g->token_set[1].negated, 1);
+	assert_memory_equal(g->token_set[1].name, "<t>", 3);
+	assert_int_equal(g->token_set[2].range[0].lo, 4);
+	assert_memory_equal(g->token_set[3].name, "<u>", 3);
+	for (int i = 0; i < 4; i++) {
+		/* "c" is the last byte of what begins with token 4 */
+		uint32_t ids[4] = { yes[i][0], yes[i][1], yes[i][2], 2 };
+
+		assert_int_equal(follow_tokens(g, bits, ids, ids[2] == 4 ? 4 : 3), 1);
+		memcpy(ids, no[i], sizeof no[i]);
+		assert_int_equal(follow_tokens(g, bits, ids, 4), 0);
+	}
+	ir_drop(g, &m.left);
+	assert_int_equal(m.left.bytes, BUDGET_BYTES);
+	arena_fini(&m.a);
+}
+
+/* A Lark grammar is no part: it is refused by name, with what to write instead. */
+static void test_lark(void **state)
+{
+	static const char rules[] = "start: A\nA: /a+/";
+	const struct infer_grammar_source s = { .form = INFER_GRAMMAR_RULES,
+		                                .text = { rules, sizeof rules - 1 } };
+	struct grammar *g = NULL, *one;
+	struct made m;
+	struct parts *p = begin(&m);
+
+	(void)state;
+	assert_int_equal(grammar_compile(&one, &s, &m.left, &m.err), INFER_OK);
+	assert_int_equal(parts_build(&g, p, parts_grammar(p, one)), INFER_EUNSUP);
+	assert_null(g);
+	assert_string_equal(m.err.message, "a Lark grammar together with tools is not supported; "
+	                                   "write it in GBNF");
+	assert_int_equal(m.left.bytes, BUDGET_BYTES);
+	arena_fini(&m.a);
+}
+
 static int case_memory(void)
 {
 	static const char text[] = "x" TOKEN "<call>{\"m\":1,\"z\":2}(z=1, m=2)";
@@ -389,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_order),    cmocka_unit_test(test_free_text),
 		cmocka_unit_test(test_tags),     cmocka_unit_test(test_python),
 		cmocka_unit_test(test_raw),      cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_tokens),   cmocka_unit_test(test_lark),
 		nth_case(case_memory),           nth_case(case_merged),
 	};
 
