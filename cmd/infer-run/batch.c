@@ -107,6 +107,8 @@ static int write_answer(struct batch *b, const infer_task *t, infer_error *err)
 	info.sample = &a.job->request.sample;
 	info.breakers = a.job->breaker_texts;
 	info.n_breakers = a.job->n_breaker_texts;
+	info.bad_words = a.job->bad_words;
+	info.n_bad_words = a.job->n_bad_words;
 	info.seed_random = 0;
 	info.options_sha256 = b->earlier.options;
 	return send_records(b, infer_write_answer(b->writer, &a, &info, err), err);

@@ -104,6 +104,8 @@ static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_erro
 	info.sample = &j->request.sample;
 	info.breakers = j->breaker_texts;
 	info.n_breakers = j->n_breaker_texts;
+	info.bad_words = j->bad_words;
+	info.n_bad_words = j->n_bad_words;
 	info.seed_random = 0;
 	if (!rc)
 		rc = count_verdict(a, p, &v, &info, err);

@@ -126,15 +126,10 @@ static const struct job_field known[] = {
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
-	{ "use_beam_search", 0 },
-	{ "length_penalty", 1 },
-	{ "bad_words", NAN },
-	{ "logprob_token_ids", NAN },
-	{ "prompt_embeds", NAN },
-	{ "repetition_detection", NAN },
-	{ "kv_transfer_params", NAN },
-	{ "logits_processors", NAN },
-	{ NULL, 0 },
+	{ "use_beam_search", 0 },        { "length_penalty", 1 },
+	{ "logprob_token_ids", NAN },    { "prompt_embeds", NAN },
+	{ "repetition_detection", NAN }, { "kv_transfer_params", NAN },
+	{ "logits_processors", NAN },    { NULL, 0 },
 };
 
 const struct job_field *job_extras(void) { return known; }

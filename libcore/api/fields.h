@@ -96,7 +96,7 @@ job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, 
 	job_put_tools, job_put_tool_choice, job_put_args, job_put_think, job_put_think_budget,
 	job_put_now, job_put_template, job_put_logprobs, job_put_max_tokens, job_put_n,
 	job_put_stop, job_put_stop_ids, job_put_ignore_eos, job_put_samplers, job_put_bias,
-	job_put_breakers, job_put_seed;
+	job_put_breakers, job_put_bad_words, job_put_seed;
 void job_put_fields(struct jwrite *w, const struct job_field *f, const struct job_asked *a);
 /* Append the request in our own format.  Sets a->sample, and a->values if a->conversation is set;
  * the caller sets the other members.

@@ -211,6 +211,12 @@ void job_put_breakers(struct jwrite *w, const char *key, const struct job_asked 
 		part_texts(w, key, a->j->breaker_texts, a->j->n_breaker_texts);
 }
 
+void job_put_bad_words(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->n_bad_words)
+		part_texts(w, key, a->j->bad_words, a->j->n_bad_words);
+}
+
 void job_put_seed(struct jwrite *w, const char *key, const struct job_asked *a)
 {
 	jw_int(w, key, (int64_t)a->sample.seed);

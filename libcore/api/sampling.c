@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
+#include "job/bad_words.h"
 #include "sample/param.h"
 
 #include <math.h>
@@ -186,6 +187,31 @@ static int take_breakers(struct job *j, const char *key, const struct json *v, i
 	return INFER_OK;
 }
 
+/* Read the texts that are never generated; job_ban_words encodes them. */
+static int take_bad_words(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	size_t n = json_is_array(v) ? v->n : 0, i = 0;
+	struct infer_str *texts = arena_alloc(&j->mem, n, sizeof *texts);
+
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s must be a list of strings", key);
+	if (n > JOB_BAD_WORDS)
+		return err_set(err, INFER_EINVAL, "%s has %zu entries: must have at most %d", key,
+		               n, JOB_BAD_WORDS);
+	if (!texts)
+		return err_nomem(err);
+	json_each(text, v) {
+		if (!json_bytes(text) || text->n > JOB_BAD_WORD_BYTES)
+			return err_set(err, INFER_EINVAL,
+			               "%s: entry %zu must be a string of 1 to %d bytes", key, i,
+			               JOB_BAD_WORD_BYTES);
+		texts[i++] = (struct infer_str){ text->s, text->n };
+	}
+	j->j.bad_words = texts;
+	j->j.n_bad_words = n;
+	return INFER_OK;
+}
+
 static int take_seed(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_whole(v))
@@ -204,6 +230,7 @@ const struct job_field job_sampling_others[] = {
 	{ "samplers", take_samplers, job_put_samplers },
 	{ "logit_bias", take_bias, job_put_bias },
 	{ "dry_sequence_breakers", take_breakers, job_put_breakers },
+	{ "bad_words", take_bad_words, job_put_bad_words },
 	{ "seed", take_seed, job_put_seed },
 	{ NULL, NULL, NULL },
 };

@@ -114,28 +114,57 @@ static int check_fits(const infer_engine *e, const struct infer_request *r, infe
 	               r->n_prompt - (want - (size_t)e->ctx));
 }
 
+/* Replace *at [n], sequences of (*n_ids)[i] ids, by copies in the arena. */
+static void copy_sequences(const int32_t *const **at, const int32_t **n_ids, int32_t n,
+                           struct arena *a)
+{
+	const int32_t **copies = arena_alloc(a, (size_t)n, sizeof *copies);
+	int32_t *lens = arena_alloc(a, (size_t)n, sizeof *lens), *ids;
+
+	if (a->bad)
+		return;
+	for (int32_t i = 0; i < n; i++) {
+		lens[i] = (*n_ids)[i];
+		ids = arena_alloc(a, (size_t)lens[i], sizeof *ids);
+		if (!ids)
+			return;
+		memcpy(ids, (*at)[i], (size_t)lens[i] * sizeof *ids);
+		copies[i] = ids;
+	}
+	*at = copies;
+	*n_ids = lens;
+}
+
 /* Copy everything that the options point to into the arena. */
 static void copy_sample(struct infer_sample_opts *o, struct arena *a)
 {
 	struct infer_logit_bias *bias = arena_alloc(a, (size_t)o->n_bias, sizeof *bias);
-	const int32_t **breakers = arena_alloc(a, (size_t)o->n_dry_breakers, sizeof *breakers);
-	int32_t *lens = arena_alloc(a, (size_t)o->n_dry_breakers, sizeof *lens), *ids;
 
 	if (a->bad)
 		return;
 	for (int32_t i = 0; i < o->n_bias; i++)
 		bias[i] = o->bias[i];
-	for (int32_t i = 0; i < o->n_dry_breakers; i++) {
-		lens[i] = o->n_dry_breaker[i];
-		ids = arena_alloc(a, (size_t)lens[i], sizeof *ids);
-		if (!ids)
-			return;
-		memcpy(ids, o->dry_breakers[i], (size_t)lens[i] * sizeof *ids);
-		breakers[i] = ids;
-	}
 	o->bias = bias;
-	o->dry_breakers = breakers;
-	o->n_dry_breaker = lens;
+	copy_sequences(&o->dry_breakers, &o->n_dry_breaker, o->n_dry_breakers, a);
+	copy_sequences(&o->banned, &o->n_banned_ids, o->n_banned, a);
+}
+
+/* Check the numbers of sequences and of their ids, which copies depend on. */
+static int check_sequences(const struct infer_sample_opts *o, infer_error *err)
+{
+	if (o->n_bias < 0 || o->n_dry_breakers < 0 || o->n_banned < 0)
+		return err_set(err, INFER_EINVAL,
+		               "n_bias %d, n_dry_breakers %d, n_banned %d: must be at least 0",
+		               (int)o->n_bias, (int)o->n_dry_breakers, (int)o->n_banned);
+	for (int32_t i = 0; i < o->n_dry_breakers; i++)
+		if (o->n_dry_breaker[i] < 0)
+			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i,
+			               (int)o->n_dry_breaker[i]);
+	for (int32_t i = 0; i < o->n_banned; i++)
+		if (o->n_banned_ids[i] < 1)
+			return err_set(err, INFER_EINVAL, "banned sequence %d has %d tokens",
+			               (int)i, (int)o->n_banned_ids[i]);
+	return INFER_OK;
 }
 
 static int make_sampler(struct request *q, const infer_engine *e, const struct infer_request *r,
@@ -143,14 +172,8 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 {
 	struct infer_sample_opts o = r->sample;
 
-	if (o.n_bias < 0 || o.n_dry_breakers < 0)
-		return err_set(err, INFER_EINVAL,
-		               "n_bias %d, n_dry_breakers %d: must be at least 0", (int)o.n_bias,
-		               (int)o.n_dry_breakers);
-	for (int32_t i = 0; i < o.n_dry_breakers; i++)
-		if (o.n_dry_breaker[i] < 0)
-			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i,
-			               (int)o.n_dry_breaker[i]);
+	TRY(check_sequences(&o, err));
+	o.banned_from = r->n_prompt;
 	copy_sample(&o, &q->arena);
 	if (q->arena.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for the sampler's options");
@@ -181,19 +204,45 @@ static int get_constraints(struct constraints **out, infer_engine *e, infer_erro
 	return INFER_OK;
 }
 
-/* True if the bias forbids a token that is part of a text. */
+/* True if a text contains the bytes of the tokens ids[0 .. n); at_start: if it begins with them. */
+static int has_tokens(const infer_engine *e, struct infer_str text, const int32_t *ids, int32_t n,
+                      int at_start)
+{
+	const char *bytes;
+	size_t len;
+
+	for (size_t from = 0; from < (at_start ? 1 : text.len); from++) {
+		size_t at = from;
+		int32_t i = 0;
+
+		while (i < n &&
+		       !infer_token_bytes(e->tok, ids[i], INFER_DECODE_SPECIAL, &bytes, &len,
+		                          NULL) &&
+		       len && len <= text.len - at && !memcmp(text.at + at, bytes, len)) {
+			at += len;
+			i++;
+		}
+		if (i == n)
+			return 1;
+	}
+	return 0;
+}
+
+/* True if a token of a text, written after any other text, may be forbidden by the bias or by a banned
+ * sequence. */
 static int forbids_part(const infer_engine *e, const struct infer_sample_opts *o,
                         struct infer_str text)
 {
-	const char *at;
-	size_t n;
-
-	for (int32_t i = 0; i < o->n_bias && text.len; i++)
+	if (!text.len)
+		return 0;
+	for (int32_t i = 0; i < o->n_bias; i++)
 		if (isinf(o->bias[i].bias) && o->bias[i].bias < 0 &&
-		    !infer_token_bytes(e->tok, o->bias[i].token, INFER_DECODE_SPECIAL, &at, &n,
-		                       NULL) &&
-		    n && memmem(text.at, text.len, at, n))
+		    has_tokens(e, text, &o->bias[i].token, 1, 0))
 			return 1;
+	for (int32_t b = 0; b < o->n_banned; b++)
+		for (int32_t k = 0; k < o->n_banned_ids[b]; k++)
+			if (has_tokens(e, text, o->banned[b] + k, o->n_banned_ids[b] - k, k > 0))
+				return 1;
 	return 0;
 }
 
@@ -212,7 +261,8 @@ static int init_grammar_state(struct request *q, infer_engine *e, const struct i
 		.stops = q->stop_tokens,
 		.n_stops = q->n_stop_tokens,
 		.ignore_ends = (r->flags & INFER_REQ_IGNORE_EOS) != 0,
-		.no_forced = r->sample.n_bias > 0, /* a bias may forbid a forced token */
+		/* these may forbid a forced token */
+		.no_forced = r->sample.n_bias > 0 || r->sample.n_banned > 0,
 	};
 	int64_t from = clock_now_ns();
 	struct constraints *c;

@@ -182,8 +182,8 @@ int job_apply_effort(struct job *j, const struct infer_chat_caps *caps, infer_er
 int job_constrain_end(struct job *j, const char **param, infer_error *err);
 /* sampling.c: fill defaults of sampling options.  INFER_EINVAL INFER_ENOMEM */
 int job_sampling_end(struct job *j, infer_error *err);
-/* sampling.c: apply prompt_logprobs and allowed_token_ids.  *param: the field at fault.
- * INFER_EINVAL INFER_ENOMEM */
+/* sampling.c: apply prompt_logprobs, allowed_token_ids, bad_words.  *param: the field at fault.
+ * Fails as infer_encode. */
 int job_extras_end(struct job *j, const char **param, infer_error *err);
 
 /* ---- embed.c ---- */

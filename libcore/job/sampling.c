@@ -1,5 +1,5 @@
 /* job/sampling.c - complete the sampling options of a job, after all fields are read */
-#include "job/job.h"
+#include "job/bad_words.h"
 #include "base/err.h"
 #include "sample/param.h"
 
@@ -53,5 +53,8 @@ int job_extras_end(struct job *j, const char **param, infer_error *err)
 	if (j->j.prompt_logprobs - 1 > j->j.request.top)
 		j->j.request.top = j->j.prompt_logprobs - 1;
 	*param = "allowed_token_ids";
-	return j->extras.allowed ? forbid_others(j, err) : INFER_OK;
+	if (j->extras.allowed)
+		TRY(forbid_others(j, err));
+	*param = "bad_words";
+	return job_ban_words(j, err);
 }

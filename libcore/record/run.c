@@ -24,6 +24,8 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	}
 	part_stages(w, "samplers", &o);
 	part_bias(w, "logit_bias", &o, 0);
+	if (run->n_bad_words)
+		part_texts(w, "bad_words", run->bad_words, run->n_bad_words);
 	jw_end(w);
 }
 

@@ -127,6 +127,7 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 		memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
 		for (int32_t i = 0; i < s->o.n_bias; i++)
 			s->biased[s->o.bias[i].token] += s->o.bias[i].bias;
+		banned_apply(s, s->biased);
 		logits = s->biased;
 	}
 	TRY(choose_from(s, logits, allowed, err));

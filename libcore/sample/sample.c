@@ -79,10 +79,11 @@ static int check_opts(const struct infer_sample_opts *o, int32_t n_vocab, infer_
 		return err_set(err, INFER_EINVAL, "a vocabulary of %d tokens: must be at least 1",
 		               (int)n_vocab);
 	TRY(sample_check_all(o, err));
-	if (o->n_bias < 0 || o->n_dry_breakers < 0)
+	if (o->n_bias < 0 || o->n_dry_breakers < 0 || o->n_banned < 0)
 		return err_set(err, INFER_EINVAL,
-		               "n_bias is %d, n_dry_breakers %d: must be at least 0",
-		               (int)o->n_bias, (int)o->n_dry_breakers);
+		               "n_bias is %d, n_dry_breakers %d, n_banned %d: must be at least 0",
+		               (int)o->n_bias, (int)o->n_dry_breakers, (int)o->n_banned);
+	TRY(banned_check(o, n_vocab, err));
 	for (; i < INFER_STAGE_COUNT && o->order[i] != INFER_STAGE_END; i++) {
 		if (!stage_get(o->order[i]))
 			return err_set(err, INFER_EINVAL, "sampler stage %d is not known",
@@ -129,16 +130,16 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
 	s->n_vocab = n_vocab;
 	s->mu = 2 * (double)s->o.mirostat_tau;
 	int counts = stage_get(INFER_STAGE_PENALTIES)->on(&s->o),
-	    dry = stage_get(INFER_STAGE_DRY)->on(&s->o);
-	s->h.keep = (dry || counts ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) |
+	    dry = stage_get(INFER_STAGE_DRY)->on(&s->o), biased = o->n_bias || o->n_banned;
+	s->h.keep = (dry || counts || o->n_banned ? HISTORY_IDS : 0) | (dry ? HISTORY_Z : 0) |
 	            (s->o.mirostat ? HISTORY_MU : 0);
 	s->c.at = mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->c.at);
-	s->biased = o->n_bias ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
+	s->biased = biased ? mem_alloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->biased) : NULL;
 	s->h.count = counts ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count) : NULL;
 	s->h.count_dry =
 		dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, sizeof *s->h.count_dry) : NULL;
 	s->h.breaks = dry ? mem_zalloc(MEM_SAMPLE, (size_t)n_vocab, 1) : NULL;
-	if (!s->c.at || (o->n_bias && !s->biased) || (counts && !s->h.count) ||
+	if (!s->c.at || (biased && !s->biased) || (counts && !s->h.count) ||
 	    (dry && (!s->h.count_dry || !s->h.breaks)))
 		goto full;
 	for (int32_t b = 0; dry && b < o->n_dry_breakers; b++)

@@ -23,7 +23,7 @@ struct cands {
 /* The history of one sequence. */
 struct sampler_history {
 	int32_t *ids;
-	size_t n, cap;      /* ids are kept only if DRY or the penalties need them */
+	size_t n, cap;      /* ids are kept only if DRY, penalties or banned sequences need them */
 	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;         /* scratch of DRY, [cap] */
 	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
@@ -39,7 +39,7 @@ struct infer_sampler {
 	struct infer_sample_opts o; /* after infer_sample_resolve */
 	int32_t n_vocab;
 	struct cands c; /* storage for n_vocab candidates */
-	float *biased;  /* [n_vocab] scratch of a draw; NULL: no bias */
+	float *biased;  /* [n_vocab] scratch of a draw; NULL: neither bias nor banned sequences */
 	struct sampler_history h;
 	uint64_t position; /* position of the current draw */
 	float drawn_p;     /* probability of the last drawn token */
@@ -52,6 +52,11 @@ struct stage {
 	int (*on)(const struct infer_sample_opts *o);
 	void (*apply)(struct infer_sampler *s, struct cands *c);
 };
+/* Check the banned sequences of options.  INFER_EINVAL: one is empty, or an id is unknown. */
+int banned_check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error *err);
+/* Set the logit of each token that would complete a banned sequence to -inf. */
+void banned_apply(const struct infer_sampler *s, float *logits);
+
 const struct stage *stage_get(int stage); /* by enum infer_stage; NULL: none */
 
 /* Sort the n best candidates to the front; the others follow in any order. n >= c->n sorts all. */

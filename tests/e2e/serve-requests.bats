@@ -175,3 +175,33 @@ E
 	fails 2 'parallel' infer-serve -m "$M" --parallel 1025
 	fails 2 'parallel' infer-serve -m "$M" --max-num-seqs 4
 }
+
+@test "bad_words: never in an answer, in any interface; with a grammar; what is recorded is answered alike" {
+	serve -m "$M"
+	q='"prompt":"the of","temperature":0,"max_tokens":24,"ignore_eos":true'
+	own ask POST /v1/completions "{$q}" | json choices.0.text >text
+	word=$(perl -0777 -ne 'my @w = /[A-Za-z]{2,}/g; print $w[2]' text)
+	[ -n "$word" ]
+	grep -qw "$word" text
+	own ask POST /v1/completions "{$q,\"bad_words\":[\"$word\"]}" | json choices.0.text >out
+	! grep -qw "$word" out || false
+	# the answer is the same up to there
+	before=$(sed "s/ $word.*//" text)
+	same "$before" "$(head -c "${#before}" out)"
+	# streams and other interfaces take them, llama.cpp's too
+	own ask POST /completion "{\"prompt\":\"the of\",\"temperature\":0,\"n_predict\":24,\"ignore_eos\":true,\"bad_words\":[\"$word\"]}" | json content >native
+	same "$(cat out)" "$(cat native)"
+	# an answer that the constraint allows no other way is an error with a name
+	own ask POST /v1/completions '{"prompt":"the","max_tokens":8,"structured_outputs":{"choice":["yes"]},"bad_words":["y","ye","yes"]}' >refused
+	grep -q 'no token is left to choose from' refused
+	same 'no' "$(own ask POST /v1/completions '{"prompt":"the","max_tokens":8,"structured_outputs":{"choice":["yes","no"]},"bad_words":["y","ye","yes"]}' | json choices.0.text)"
+	end_server
+	for seed in 1 2 3; do
+		printf '{"id":"%s","prompt":"the of","raw":true,"max_tokens":40,"seed":%s,"temperature":1.5,"bad_words":["a","the","%s"]}\n' $seed $seed "$word"
+	done >lines
+	infer-run -q -m "$M" --ignore-eos --batch lines --ordered --with-request >out
+	same 6 "$(grep -o '"bad_words":\["a","the","' out | wc -l)" # in the request and in `run`
+	infer-run -q -m "$M" --replay out
+	sed 's/"a","the"/"a","of"/' lines | infer-run -q -m "$M" --ignore-eos --batch - --ordered -o jsonl >other
+	[ "$(json text <out)" != "$(json text <other)" ]
+}

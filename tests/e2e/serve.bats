@@ -272,7 +272,8 @@ field() { sed -n "s/^$1: //Ip" head; }
 		allowed_token_ids [100000]
 		use_beam_search true
 		length_penalty 2
-		bad_words ["a"]
+		bad_words "a"
+		bad_words [""]
 		logprob_token_ids [1]
 		prompt_embeds "a"
 		priority 1.5

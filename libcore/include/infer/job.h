@@ -159,8 +159,8 @@ typedef struct infer_job {
 	int echo, progress; /* the answer begins with the prompt; a stream reports the prefill */
 	int32_t logprobs;   /* as in infer_job_opts */
 	int32_t prompt_logprobs; /* the same for the prompt, plus 1; 0: none */
-	const struct infer_str *breaker_texts;
-	size_t n_breaker_texts;
+	const struct infer_str *breaker_texts, *bad_words; /* bad_words: never generated */
+	size_t n_breaker_texts, n_bad_words;
 	const infer_chat *chat; /* the template of the prompt; NULL: it is not a conversation */
 	struct infer_reply_options reply; /* to parse the answer to a conversation */
 	int stream, include_usage;        /* see infer_api_put_delta */

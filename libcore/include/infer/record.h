@@ -30,11 +30,11 @@ struct infer_run_info {
 	const infer_engine *engine;
 	const struct infer_sample_opts *sample;
 	const char *const *flags;
-	int n_flags;                      /* the given options that affect numbers or scheduling */
-	int seed_random;                  /* 1: the seed was not given, but drawn at random */
-	const char *options_sha256;       /* infer_job_opts_sha256; NULL: not part of a batch */
-	const struct infer_str *breakers; /* sequence breakers, written if DRY is on */
-	size_t n_breakers;
+	int n_flags;                /* the given options that affect numbers or scheduling */
+	int seed_random;            /* 1: the seed was not given, but drawn at random */
+	const char *options_sha256; /* infer_job_opts_sha256; NULL: not part of a batch */
+	const struct infer_str *breakers, *bad_words; /* breakers: written if DRY is on */
+	size_t n_breakers, n_bad_words;
 };
 
 /* ---- records in memory ---- */

@@ -74,6 +74,13 @@ struct infer_sample_opts {
 	const int32_t *const *dry_breakers;
 	const int32_t *n_dry_breaker;
 	int32_t n_dry_breakers;
+	/* [n_banned] token sequences that are never completed: the last of the n_banned_ids[i] ids
+	 * is not drawn directly after the others; borrowed.  They are found in the history from
+	 * index banned_from on (the end of the prompt). */
+	const int32_t *const *banned;
+	const int32_t *n_banned_ids;
+	int32_t n_banned;
+	size_t banned_from;
 	/* enum infer_stage, ended by INFER_STAGE_END; all zero: the default order */
 	uint8_t order[INFER_STAGE_COUNT];
 	/* any value; the draw at position i uses the generator's value at (seed, i) */

@@ -69,6 +69,8 @@ static const struct {
 	{ "dry_sequence_breakers", "{" DRY ",\"dry_sequence_breakers\":[\"the\",\"\\n\"]}",
 	  "{" DRY "}" },
 	{ "dry_sequence_breakers", "{" DRY ",\"dry_sequence_breakers\":[]}", "{" DRY "}" },
+	{ "bad_words", "{\"prompt\":\"the\",\"bad_words\":[\"of \",\"\\u00e9\"]}",
+	  "{\"prompt\":\"the\"}" },
 	{ "seed", "{\"prompt\":\"the\",\"seed\":18446744073709551615}", "{\"prompt\":\"the\"}" },
 	{ "seed", "{\"prompt\":\"the\",\"seed\":-9223372036854775808}", "{\"prompt\":\"the\"}" },
 };
@@ -134,6 +136,13 @@ static const char *sampling_differs(const struct infer_sample_opts *a,
 		    memcmp(a->dry_breakers[i], b->dry_breakers[i],
 		           (size_t)a->n_dry_breaker[i] * sizeof **a->dry_breakers))
 			return "a breaker";
+	if (a->n_banned != b->n_banned)
+		return "bad_words";
+	for (int32_t i = 0; i < a->n_banned; i++)
+		if (a->n_banned_ids[i] != b->n_banned_ids[i] ||
+		    memcmp(a->banned[i], b->banned[i],
+		           (size_t)a->n_banned_ids[i] * sizeof **a->banned))
+			return "a bad word";
 	return a->seed == b->seed ? NULL : "seed";
 }
 

@@ -89,6 +89,80 @@ out:
 	return rc;
 }
 
+/* Encode a text; fails the test if the ids are not those of banned sequence i. */
+static int same_sequence(const struct infer_sample_opts *o, int32_t i, const char *text,
+                         infer_error *err)
+{
+	int32_t *ids;
+	size_t n;
+	int rc = infer_encode(infer_model_tokenizer(model), text, strlen(text), 0, &ids, &n, err);
+
+	if (rc)
+		return rc;
+	assert_true(i < o->n_banned);
+	assert_int_equal(o->n_banned_ids[i], n);
+	assert_memory_equal(o->banned[i], ids, n * sizeof *ids);
+	infer_ids_free(ids);
+	return INFER_OK;
+}
+
+/* bad_words: each as it is, and after a space; white space before it is not read. */
+static int case_bad_words(void)
+{
+	infer_job *j = NULL;
+	infer_error err;
+	int rc;
+
+	nth_ok(read_line(&j,
+	                 "{\"prompt\":\"x\",\"bad_words\":[\"the\",\"\\u3000\\t the\",\"zqzq\"]}",
+	                 &err));
+	assert_string_equal(j->fault.error.message, "");
+	assert_int_equal(j->n_bad_words, 3);
+	assert_memory_equal(j->bad_words[2].at, "zqzq", 4);
+	const struct infer_sample_opts *s = &j->request.sample;
+
+	/* in this vocabulary "the" is three tokens, " the" is one */
+	assert_int_equal(s->n_banned, 6);
+	for (int32_t i = 0; i < 4; i += 2) {
+		nth_ok(same_sequence(s, i, "the", &err));
+		nth_ok(same_sequence(s, i + 1, " the", &err));
+	}
+	nth_ok(same_sequence(s, 4, "zqzq", &err));
+	nth_ok(same_sequence(s, 5, " zqzq", &err));
+	assert_int_equal(s->n_banned_ids[0], 3);
+	assert_int_equal(s->n_banned_ids[1], 1);
+out:
+	infer_job_free(j);
+	return rc;
+}
+
+/* As many words as are allowed, each as long as is allowed, and one more of each */
+static void test_many_bad_words(void **state)
+{
+	static char line[1 << 20], word[1100];
+	infer_error err;
+	infer_job *j;
+
+	(void)state;
+	for (int extra = 0; extra < 2; extra++) {
+		size_t n = (size_t)snprintf(line, sizeof line, "{\"prompt\":\"x\",\"bad_words\":[");
+
+		for (int i = 0; i < 1024 + extra; i++)
+			n += (size_t)snprintf(line + n, sizeof line - n, "%s\"a%d\"", i ? "," : "",
+			                      i);
+		snprintf(line + n, sizeof line - n, "]}");
+		assert_int_equal(read_line(&j, line, &err), 0);
+		assert_int_equal(j->fault.error.code, extra ? INFER_EINVAL : 0);
+		infer_job_free(j);
+		memset(word, 'a', sizeof word);
+		word[1024 + extra] = 0;
+		snprintf(line, sizeof line, "{\"prompt\":\"x\",\"bad_words\":[\"%s\"]}", word);
+		assert_int_equal(read_line(&j, line, &err), 0);
+		assert_int_equal(j->fault.error.code, extra ? INFER_EINVAL : 0);
+		infer_job_free(j);
+	}
+}
+
 static int case_off(void)
 {
 	infer_job *j = NULL;
@@ -156,6 +230,11 @@ static const struct bad bad[] = {
 	  "outside" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1]]}", INFER_EINVAL, "logit_bias", "entry 0" },
 	{ "{\"prompt\":\"x\",\"logit_bias\":[[1,101]]}", INFER_EINVAL, "logit_bias", "from -100" },
+	{ "{\"prompt\":\"x\",\"bad_words\":\"x\"}", INFER_EINVAL, "bad_words", "must be a list" },
+	{ "{\"prompt\":\"x\",\"bad_words\":[7]}", INFER_EINVAL, "bad_words", "entry 0" },
+	{ "{\"prompt\":\"x\",\"bad_words\":[\"x\",\"\"]}", INFER_EINVAL, "bad_words", "entry 1" },
+	{ "{\"prompt\":\"x\",\"bad_words\":[\" \\n\\u00a0\"]}", INFER_EINVAL, "bad_words",
+	  "entry 0: it has no tokens" },
 	{ "{\"prompt\":\"x\",\"dry_sequence_breakers\":{}}", INFER_EINVAL, "dry_sequence_breakers",
 	  "must be a list" },
 	{ "{\"prompt\":\"x\",\"messages\":[]}", INFER_EINVAL, "messages", "exclude" },
@@ -292,8 +371,14 @@ out:
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		nth_case(case_plain),       nth_case(case_fields), nth_case(case_off),
-		cmocka_unit_test(test_bad), nth_case(case_ids),    nth_case(case_others),
+		nth_case(case_plain),
+		nth_case(case_fields),
+		nth_case(case_off),
+		nth_case(case_bad_words),
+		cmocka_unit_test(test_many_bad_words),
+		cmocka_unit_test(test_bad),
+		nth_case(case_ids),
+		nth_case(case_others),
 		nth_case(case_reader),
 	};
 	int failed;

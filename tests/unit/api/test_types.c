@@ -12,6 +12,7 @@ static const struct {
 	const char *key, *kinds;
 } types[] = {
 	/* of one form alone, before those of all */
+	{ "bad_words", "a" },
 	{ "text.logprobs", "n" },
 	{ "infill.prompt", "s" },
 	{ "messages.tool_choice", "o" },

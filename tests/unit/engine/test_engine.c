@@ -371,6 +371,43 @@ static void test_end_without_memory(void **state)
 	infer_model_close(&m);
 }
 
+/* A banned sequence is not completed in the answer; what begins in the prompt is another text. */
+static void test_banned(void **state)
+{
+	int32_t ids[4] = { 300, 301, 302, 303 }, in_prompt[2], pair[2];
+	const int32_t *banned[] = { in_prompt, pair }, lens[] = { 2, 2 };
+	infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 });
+	struct infer_request r = request(ids, 4, 12, 0);
+
+	(void)state;
+	submit(e, &r);
+	drive(e);
+	in_prompt[0] = ids[3];
+	in_prompt[1] = res[0].ids[0];
+	pair[0] = res[0].ids[4];
+	pair[1] = res[0].ids[5];
+	r = request(ids, 4, 12, 1);
+	r.sample.banned = banned;
+	r.sample.n_banned_ids = lens;
+	r.sample.n_banned = 1;
+	submit(e, &r);
+	drive(e);
+	assert_memory_equal(res[0].ids, res[1].ids, 12 * sizeof *ids);
+	r = request(ids, 4, 12, 2);
+	r.sample.banned = banned;
+	r.sample.n_banned_ids = lens;
+	r.sample.n_banned = 2;
+	submit(e, &r);
+	drive(e);
+	assert_int_equal(res[2].n, 12);
+	assert_int_not_equal(res[2].ids[5], pair[1]);
+	for (int i = 0; i < 11; i++)
+		assert_false(res[2].ids[i] == pair[0] && res[2].ids[i + 1] == pair[1]);
+	r.sample.n_banned = -1;
+	assert_int_equal(infer_engine_submit(e, &r, &(uint64_t){ 0 }, NULL), INFER_EINVAL);
+	infer_engine_close(&e);
+}
+
 /* Everything once, for the run under failing allocations. */
 static int case_memory(void)
 {
@@ -378,6 +415,7 @@ static int case_memory(void)
 	int32_t ids[40];
 	const struct infer_str stop = { "zzzz", 4 };
 	const struct infer_logit_bias bias = { 300, 1 };
+	const int32_t one[] = { 300, 301 };
 	struct infer_request r = { .prompt = ids,
 		                   .n_prompt = 40,
 		                   .max_tokens = 6,
@@ -389,6 +427,9 @@ static int case_memory(void)
 		                               .repeat = 1.1f,
 		                               .bias = &bias,
 		                               .n_bias = 1,
+		                               .banned = (const int32_t *[]){ one },
+		                               .n_banned_ids = (int32_t[]){ 2 },
+		                               .n_banned = 1,
 		                               .dry_multiplier = 1 } };
 	infer_engine *e = NULL;
 	infer_error err;
@@ -425,6 +466,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_stops),
 		cmocka_unit_test(test_end_of_text),
+		cmocka_unit_test(test_banned),
 		cmocka_unit_test(test_score),
 		cmocka_unit_test(test_nan),
 		cmocka_unit_test(test_no_probability),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include "base/fmath.h"
 #include "base/rng.h"
+#include "sample/best.h"
 #include "sample/sample.h"
 #include "row.h"
 
@@ -322,8 +323,82 @@ static void test_nan(void **state)
 	infer_sampler_free(s);
 }
 
+/* Draw the likeliest token, 7 first, after a history; the answer begins at index from. */
+static int draw_after(int32_t *token, const int32_t *history, size_t n, size_t from,
+                      const uint64_t *allowed, infer_error *err)
+{
+	static const int32_t one[] = { 7 }, pair[] = { 1, 6 }, three[] = { 2, 1, 5 };
+	static const int32_t *const banned[] = { one, pair, three };
+	static const int32_t lens[] = { 1, 2, 3 };
+	const struct infer_sample_opts o = {
+		.banned = banned, .n_banned_ids = lens, .n_banned = 3, .banned_from = from
+	};
+	const float logits[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	infer_sampler *s = NULL;
+	int rc;
+
+	*token = -1;
+	nth_ok(infer_sampler_new(&s, &o, 8, err));
+	assert_int_equal(sampler_best(s), 0); /* all logits are needed */
+	nth_ok(infer_sampler_feed(s, history, n, err));
+	rc = infer_sampler_draw(s, logits, allowed, 0, token, err);
+out:
+	infer_sampler_free(s);
+	return rc;
+}
+
+/* The last token of a banned sequence is not drawn after the others, if all of these are in the answer;
+ * without the last one in its history, the sampler draws it again. */
+static int case_banned(void)
+{
+	const int32_t history[] = { 2, 1, 2, 1 };
+	const uint64_t only_seven = 1 << 7;
+	infer_error err;
+	int32_t token;
+	int rc;
+
+	nth_ok(draw_after(&token, history, 0, 0, NULL, &err));
+	assert_int_equal(token, 6);
+	nth_ok(draw_after(&token, history, 1, 0, NULL, &err));
+	assert_int_equal(token, 6);
+	nth_ok(draw_after(&token, history, 4, 0, NULL, &err));
+	assert_int_equal(token, 4);
+	nth_ok(draw_after(&token, history, 4, 2, NULL, &err));
+	assert_int_equal(token, 4);
+	nth_ok(draw_after(&token, history, 4, 3, NULL, &err)); /* 2 is of the prompt */
+	assert_int_equal(token, 5);
+	nth_ok(draw_after(&token, history, 4, 4, NULL, &err));
+	assert_int_equal(token, 6);
+	nth_fails(draw_after(&token, history, 4, 4, &only_seven, &err), INFER_EEMPTY);
+	assert_int_equal(token, -1);
+out:
+	return rc;
+}
+
+static void test_banned_rollback(void **state)
+{
+	static const int32_t pair[] = { 1, 7 };
+	const struct infer_sample_opts o = { .banned = (const int32_t *[]){ pair },
+		                             .n_banned_ids = (int32_t[]){ 2 },
+		                             .n_banned = 1 };
+	const float logits[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	infer_sampler *s;
+	int32_t token;
+
+	(void)state;
+	assert_int_equal(infer_sampler_new(&s, &o, 8, NULL), 0);
+	assert_int_equal(infer_sampler_feed(s, (int32_t[]){ 1 }, 1, NULL), 0);
+	assert_int_equal(infer_sampler_draw(s, logits, NULL, 1, &token, NULL), 0);
+	assert_int_equal(token, 6);
+	infer_sampler_rollback(s, 2);
+	assert_int_equal(infer_sampler_draw(s, logits, NULL, 0, &token, NULL), 0);
+	assert_int_equal(token, 7);
+	infer_sampler_free(s);
+}
+
 static void test_refused(void **state)
 {
+	static const int32_t seven[] = { 7, 8 };
 	const struct infer_sample_opts bad[] = {
 		{ .temp = -1 },
 		{ .temp = NAN },
@@ -339,6 +414,13 @@ static void test_refused(void **state)
 		{ .order = { INFER_STAGE_TOP_K, INFER_STAGE_TOP_K } },
 		{ .bias = &(struct infer_logit_bias){ 9, 1 }, .n_bias = 1 },
 		{ .bias = &(struct infer_logit_bias){ 1, INFINITY }, .n_bias = 1 },
+		{ .n_banned = -1 },
+		{ .banned = (const int32_t *[]){ seven },
+		  .n_banned_ids = (int32_t[]){ 0 },
+		  .n_banned = 1 },
+		{ .banned = (const int32_t *[]){ seven },
+		  .n_banned_ids = (int32_t[]){ 2 },
+		  .n_banned = 1 },
 	};
 	infer_sampler *s;
 	infer_error err;
@@ -399,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_greedy),  cmocka_unit_test(test_nan),
 		cmocka_unit_test(test_take),    cmocka_unit_test(test_row_kept),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_mirostat),
+		nth_case(case_banned),          cmocka_unit_test(test_banned_rollback),
 	};
 
 	return nth_group(tests);
