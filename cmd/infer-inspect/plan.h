@@ -60,6 +60,8 @@ void plan_judge(struct planned *p);
 void plan_verdict(struct buf *out, const struct planned *p);
 void plan_command(struct buf *out, const struct planned *p);
 const char *plan_grade_name(int grade);
+/* Append a time: milliseconds with so many decimals, or seconds from one second on. */
+void plan_put_time(struct buf *out, double ms, int decimals);
 /* Find out whether `word` names a model whose weights are not needed: a size class, a config.json, or a
  * model of the hub that is not in the cache, whose config.json is downloaded.  Sets *without to 1, and *config to
  * the path of the config.json, NULL for a size class (plan_dims.c).  Errors as model_config. */

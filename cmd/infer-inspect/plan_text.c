@@ -1,5 +1,5 @@
-/* infer-inspect/plan_text.c - a plan as text: memory, speed, users and cost of the model as it
- * is, and the three best strategies. */
+/* infer-inspect/plan_text.c - a plan as text: memory, speed, users and cost of the strategy that the
+ * verdict names, and all strategies. */
 #include "plan.h"
 
 #include <string.h>
@@ -41,32 +41,91 @@ static void put_hardware(struct buf *out, const struct planned *p)
 	buf_putc(out, '\n');
 }
 
-static void put_memory(struct buf *out, const struct planned *p)
+/* Return the shape of the model with the weights of a strategy. */
+static struct infer_shape strategy_shape(const struct planned *p, const struct strategy *s)
 {
-	const struct infer_plan_need *n = &p->asked.plan.need;
-	int gpu = p->asked.ask.how.gpu_part > 0;
+	struct infer_shape shape = p->shape;
 
-	put_label(out, "fast memory");
-	buf_puts(out, n->fits ? "fits: " : "does not fit: ");
-	put_gib(out, gpu ? n->gpu : n->host);
-	buf_puts(out, gpu ? " of each accelerator's " : " of ");
-	put_gib(out, gpu ? n->gpu_there : n->host_there);
-	buf_puts(out, " (weights ");
-	put_gib(out, n->weights);
-	buf_puts(out, ", cache ");
-	put_gib(out, n->kv);
-	buf_puts(out, ", work ");
-	put_gib(out, n->workspace + n->process);
-	buf_puts(out, gpu && p->asked.ask.how.gpus > 1 ? "; of all)\n" : ")\n");
+	if (s->type >= 0)
+		infer_shape_retype(&shape, s->type);
+	return shape;
 }
 
-static void put_device(struct buf *out, const struct planned *p)
+static const char *weights_name(const struct planned *p, const struct strategy *s)
+{
+	return s->type < 0 ? infer_type_info(p->type)->name : plan_type_name(s->type);
+}
+
+/* True if the strategy is the model as it is, placed as asked. */
+static int is_asked(const struct planned *p, const struct strategy *s)
+{
+	return s->type < 0 && !memcmp(&s->ask.how, &p->asked.ask.how, sizeof s->ask.how);
+}
+
+/* Append the memory of a strategy in the fastest place that it uses, as parts that add up. */
+static void put_need(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	const struct infer_plan_need *n = &s->plan.need;
+	const struct infer_setup *how = &s->ask.how;
+	int unified = p->m->gpu.unified, gpu = how->gpu_part > 0 || unified;
+	double weights = n->weights, cache = n->kv, all = gpu ? n->gpu : n->host;
+
+	if (gpu && !unified) {
+		double share = how->gpu_part / (how->gpus > 0 ? how->gpus : 1);
+
+		weights = (weights - strategy_shape(p, s).table_bytes) * share;
+		cache *= share;
+	}
+	buf_puts(out, n->fits ? "fits: " : "does not fit: ");
+	put_gib(out, all);
+	buf_puts(out, gpu ? " of each accelerator's " : " of ");
+	put_gib(out, gpu ? n->gpu_there : n->host_there);
+	buf_printf(out, " (weights %s ", weights_name(p, s));
+	put_gib(out, weights);
+	buf_printf(out, ", cache %s", infer_type_info(how->k_type)->name);
+	if (how->v_type != how->k_type)
+		buf_printf(out, ",%s", infer_type_info(how->v_type)->name);
+	buf_putc(out, ' ');
+	put_gib(out, cache);
+	buf_puts(out, ", work ");
+	put_gib(out, all - weights - cache);
+	buf_putc(out, ')');
+	if (gpu && !unified) {
+		buf_puts(out, "; of the host ");
+		put_gib(out, n->host);
+	}
+}
+
+/* Append the memory of the strategy, and what became of the model as it is if that is another. */
+static void put_memory(struct buf *out, const struct planned *p, const struct strategy *s)
+{
+	const struct infer_plan *r = &p->asked.plan;
+
+	if (!is_asked(p, s)) {
+		put_label(out, "as it is");
+		put_need(out, p, &p->asked);
+		if (r->need.fits) {
+			buf_puts(out, "; ");
+			put_rate(out, r->decode_tok_s, r->limit_decode_tok_s, 0);
+		}
+		buf_printf(out, "\n%-*s %s, cache %s: the memory and speed below\n", HEAD, "chosen",
+		           s->type < 0 ? "the file as it is" : plan_type_name(s->type),
+		           infer_type_info(s->ask.how.k_type)->name);
+	}
+	put_label(out, "fast memory");
+	put_need(out, p, s);
+	buf_putc(out, '\n');
+}
+
+static void put_device(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const struct infer_engine_need *n = &p->on_gpu;
 
 	if (!n->ctx)
 		return;
 	put_label(out, p->o->plan.device);
+	if (!is_asked(p, s))
+		buf_puts(out, "as it is: ");
 	put_size(out, n->device_weight_bytes + n->device_kv_bytes + n->device_workspace_bytes);
 	buf_puts(out, " (weights ");
 	put_size(out, n->device_weight_bytes);
@@ -84,10 +143,10 @@ static const char *binding_limit(const struct infer_step_time *t)
 	return infer_bound_name(t->total > 0 ? t->total_by : t->limit_by);
 }
 
-static void put_speed(struct buf *out, const struct planned *p)
+static void put_speed(struct buf *out, const struct strategy *s)
 {
-	const struct infer_plan *r = &p->asked.plan;
-	const struct infer_plan_ask *a = &p->asked.ask;
+	const struct infer_plan *r = &s->plan;
+	const struct infer_plan_ask *a = &s->ask;
 
 	put_label(out, "bottleneck");
 	buf_printf(out, "%s takes longer for %d tokens in, %d out\n",
@@ -107,18 +166,25 @@ static void put_speed(struct buf *out, const struct planned *p)
 	}
 	if (r->ttft_ms > 0) {
 		put_label(out, "  a request");
-		buf_printf(out, "first token after %.0f ms, then one each %.1f ms", r->ttft_ms,
-		           r->tpot_ms);
-		if (r->tpot_by == INFER_BOUND_SCHEDULER)
-			buf_printf(out, " (%.1f for others' prompts)", r->tpot_prompts_ms);
-		buf_printf(out, ", all %.1f s\n", r->request_ms * 1e-3);
+		buf_puts(out, "first token after ");
+		plan_put_time(out, r->ttft_ms, 0);
+		buf_puts(out, ", then one each ");
+		plan_put_time(out, r->tpot_ms, 1);
+		if (r->tpot_by == INFER_BOUND_SCHEDULER) {
+			buf_puts(out, " (");
+			plan_put_time(out, r->tpot_prompts_ms, 1);
+			buf_puts(out, " for others' prompts)");
+		}
+		buf_puts(out, ", all ");
+		plan_put_time(out, r->request_ms, 0);
+		buf_putc(out, '\n');
 	}
 }
 
-static void put_users(struct buf *out, const struct planned *p)
+static void put_users(struct buf *out, const struct strategy *s)
 {
-	const struct infer_plan *r = &p->asked.plan;
-	const struct infer_plan_ask *a = &p->asked.ask;
+	const struct infer_plan *r = &s->plan;
+	const struct infer_plan_ask *a = &s->ask;
 
 	put_label(out, "concurrency");
 	buf_printf(out, "%d user%s of %d tokens; memory holds %d", (int)a->users,
@@ -128,13 +194,15 @@ static void put_users(struct buf *out, const struct planned *p)
 	buf_putc(out, '\n');
 	put_label(out, "prefixes");
 	if (a->shared > 0 && r->prefix_ms > 0) {
-		buf_printf(out, "%d shared tokens save each request %.0f ms and all of them ",
-		           (int)a->shared, r->prefix_ms);
+		buf_printf(out, "%d shared tokens save each request ", (int)a->shared);
+		plan_put_time(out, r->prefix_ms, 0);
+		buf_puts(out, " and all of them ");
 		put_gib(out, r->prefix_bytes);
 		buf_putc(out, '\n');
 	} else if (r->prefill_tok_s > 0) {
-		buf_printf(out, "none shared; 100 shared tokens would save each request %.0f ms\n",
-		           1e5 / r->prefill_tok_s);
+		buf_puts(out, "none shared; 100 shared tokens would save each request ");
+		plan_put_time(out, 1e5 / r->prefill_tok_s, 0);
+		buf_putc(out, '\n');
 	} else {
 		buf_puts(out, "none shared\n");
 	}
@@ -201,10 +269,11 @@ static void put_assumed(struct buf *out, const struct planned *p)
 }
 
 /* Append the link between accelerators, and what it means for one user. */
-static void put_link(struct buf *out, const struct planned *p)
+static void put_link(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const struct infer_machine *m = p->m;
-	struct infer_plan_ask a = p->asked.ask;
+	const struct infer_shape shape = strategy_shape(p, s);
+	struct infer_plan_ask a = s->ask;
 	struct infer_plan cut, whole;
 
 	if (m->gpu.count < 2)
@@ -223,9 +292,9 @@ static void put_link(struct buf *out, const struct planned *p)
 	a.how.gpus = m->gpu.count;
 	a.how.gpu_part = 1;
 	a.how.split = INFER_SPLIT_TENSOR;
-	infer_plan_make(&cut, &p->shape, m, &a, NULL);
+	infer_plan_make(&cut, &shape, m, &a, NULL);
 	a.how.split = INFER_SPLIT_PIPELINE;
-	infer_plan_make(&whole, &p->shape, m, &a, NULL);
+	infer_plan_make(&whole, &shape, m, &a, NULL);
 	if (cut.decode_tok_s > 0 && whole.decode_tok_s > 0)
 		buf_printf(out,
 		           ": one user on all %d: %.1f tokens/s with cut layers (%.2f ms for the "
@@ -235,20 +304,20 @@ static void put_link(struct buf *out, const struct planned *p)
 	buf_putc(out, '\n');
 }
 
-static void put_choices(struct buf *out, const struct planned *p)
+static void put_choices(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const struct infer_machine *m = p->m;
 	const char *other = plan_other_engine(p);
 
 	put_label(out, "kernels");
 	if (m->measured)
-		buf_printf(out, "%s: %s\n", infer_type_info(p->type)->name,
-		           m->loops[p->type].rows[0] > 0
+		buf_printf(out, "%s: %s\n", weights_name(p, s),
+		           m->loops[s->type < 0 ? p->type : s->type].rows[0] > 0
 		                   ? "of its own"
 		                   : "none of its own: weights are decoded to floats first");
 	else
 		buf_puts(out, "not measured: the machine is described\n");
-	put_link(out, p);
+	put_link(out, p, s);
 	if (other) {
 		put_label(out, "other engines");
 		buf_printf(out, "%s\n", other);
@@ -284,15 +353,17 @@ static void put_strategy(struct buf *out, const struct planned *p, const struct 
 
 void plan_text(struct buf *out, const struct planned *p)
 {
+	const struct strategy *s = &p->best[p->pick];
+
 	put_judgement(out, p);
 	put_hardware(out, p);
-	put_memory(out, p);
-	put_device(out, p);
-	put_speed(out, p);
-	put_users(out, p);
+	put_memory(out, p, s);
+	put_device(out, p, s);
+	put_speed(out, s);
+	put_users(out, s);
 	put_model(out, p);
 	put_assumed(out, p);
-	put_choices(out, p);
+	put_choices(out, p, s);
 	for (int i = 0; i < p->n_best; i++)
 		put_strategy(out, p, &p->best[i], i + 1);
 }

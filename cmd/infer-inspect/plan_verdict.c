@@ -64,6 +64,14 @@ static const char *bound_in_words(int bound)
 	return words[bound];
 }
 
+void plan_put_time(struct buf *out, double ms, int decimals)
+{
+	if (ms >= 1000)
+		buf_printf(out, "%.1f s", ms * 1e-3);
+	else
+		buf_printf(out, "%.*f ms", decimals, ms);
+}
+
 /* Append the speed, and what limits it. */
 static void put_speed(struct buf *out, const struct strategy *s)
 {
@@ -80,10 +88,10 @@ static void put_speed(struct buf *out, const struct strategy *s)
 	buf_printf(out, "%.*f tokens/s", each < 10 ? 2 : 0, each);
 	if (s->ask.users > 1)
 		buf_printf(out, " for each of %d users", (int)s->ask.users);
-	if (r->ttft_ms >= 1000)
-		buf_printf(out, ", the first after %.1f s", r->ttft_ms * 1e-3);
-	else if (r->ttft_ms > 0)
-		buf_printf(out, ", the first after %.0f ms", r->ttft_ms);
+	if (r->ttft_ms > 0) {
+		buf_puts(out, ", the first after ");
+		plan_put_time(out, r->ttft_ms, 0);
+	}
 	buf_printf(out, "; limited by %s", bound_in_words(by));
 }
 

@@ -321,6 +321,23 @@ host() { printf 'name: host\nthreads: 4\nmemory_bytes: %s\nmemory_gb_s: 50\nf32_
 	[ -s b ]
 }
 
+# the sum of the parts in parentheses and the whole of a line of plan, in MiB
+parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ v[NR] = $1 * ($2 == "GiB" ? 1024 : $2 == "MiB" ? 1 : 1 / 1024) } END { print v[1], v[3] + v[4] + v[5] }'; }
+
+@test "plan: parts of the memory add up on accelerators and hosts; the lines are of the strategy that the verdict names" {
+	for hw in rtx4090 'rtx4090*2' m4-max raspberry-pi-5; do
+		infer-inspect plan 8B --hw "$hw" >a
+		parts 'fast memory' a | awk '{ exit !($1 > 1000 && $2 - $1 < 0.02 * $1 && $1 - $2 < 0.02 * $1) }' || { cat a; false; }
+	done
+	grep -qE '^as it is +does not fit: 15.1 GiB of 8.0 GiB \(weights BF16 15.0 GiB, ' a # of raspberry-pi-5
+	type=$(sed -nE '1s/^verdict .* as ([A-Z0-9_]+): .*/\1/p' a)
+	grep -qE "^chosen +$type, cache F16: " a
+	grep -qE "^fast memory +fits: .*\(weights $type " a
+	same "$(sed -nE '1s/.*: ([0-9.]+) tokens.s, the first after ([0-9.]+ s);.*/\1 \2/p' a)" \
+		"$(sed -nE 's/^  decode +([0-9.]+) .*/\1/p' a) $(sed -nE 's/^  a request +first token after ([0-9.]+ s),.*/\1/p' a)"
+	! grep -q 'memory holds 0' a
+}
+
 @test "plan --json: bytes as the engine's own plan has them; predictions below limits; exit 4 with the nearest that fits" {
 	host 8000000000 >h.yaml
 	infer-inspect plan -m demo --hw ./h.yaml --json --prompt 100 --output 28 >a
