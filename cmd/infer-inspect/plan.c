@@ -187,13 +187,15 @@ static void fit_default_lengths(struct planned *p)
 	a->prompt = most - a->output;
 }
 
-/* Open the model of the file and set the shape. */
+/* Open the model of the file and set the shape and its type. */
 static int take_model(struct planned *p, const infer_file *file, infer_error *err)
 {
 	p->path = p->named = infer_file_path(file);
 	TRY(infer_model_open_file(&p->model, file, NULL, err));
 	TRY(model_generates(p->model, "a plan", err));
-	return infer_shape_of(&p->shape, p->model, err);
+	TRY(infer_shape_of(&p->shape, p->model, err));
+	p->type = main_type(&p->shape);
+	return INFER_OK;
 }
 
 int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
@@ -208,7 +210,6 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	buf_init(&path, MEM_BASE);
 	rc = file ? take_model(&p, file, err)
 	          : plan_take_dims(&p, words->n_words ? words->words[0] : o->model, &path, err);
-	p.type = main_type(&p.shape);
 	fit_default_lengths(&p);
 	if (!rc && (o->plan.table || all))
 		rc = plan_table(out, &p, err);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Types that a model can be quantised to, and the perplexity increase in per cent: Llama 3 70B,
  * wiki.test, in the README of github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference (from
@@ -34,6 +35,19 @@ const char *plan_type_name(int type)
 		if (types[i].type == type)
 			return types[i].name;
 	return infer_type_info(type)->name;
+}
+
+int plan_find_type(const char *name)
+{
+	static const int floats[] = { INFER_BF16, INFER_F16, INFER_F32 };
+
+	for (int i = 1; i < N_TYPES; i++)
+		if (!strcasecmp(types[i].name, name))
+			return types[i].type;
+	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+		if (!strcasecmp(infer_type_info(floats[i])->name, name))
+			return floats[i];
+	return -1;
 }
 
 static double type_bits(int type)

@@ -265,7 +265,7 @@ static void put_assumed(struct buf *out, const struct planned *p)
 	else
 		buf_printf(out, "feed-forward %d", (int)d->ff);
 	buf_printf(out, ", vocabulary %d%s, weights %s\n", (int)d->vocab, d->tied ? " (tied)" : "",
-	           infer_type_info(d->type)->name);
+	           plan_type_name(p->type));
 }
 
 /* Append the link between accelerators, and what it means for one user. */

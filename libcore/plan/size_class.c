@@ -1,4 +1,4 @@
-/* plan/size_class.c - the shapes of usual models by size: "8B", "30B-A3B" */
+/* plan/size_class.c - the shapes of usual models by size or name: "8B", "30B-A3B", "Llama-3.1-8B" */
 #include <infer/dims.h>
 #include "base/err.h"
 #include "base/fmath.h"
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* From the config.json of each model on huggingface.co.  params, active: in billions, as published. */
 static const struct usual {
@@ -142,23 +143,43 @@ static int read_class(const char *text, double *params, double *active)
 	return rest && !*rest;
 }
 
+/* Return the model with the name, case ignored; NULL: there is none. */
+static const struct usual *find_usual(const char *name)
+{
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+		if (!strcasecmp(usual[i].is.name, name))
+			return &usual[i];
+	return NULL;
+}
+
 int infer_dims_is_class(const char *text)
 {
 	double params, active;
 
-	return read_class(text, &params, &active);
+	return read_class(text, &params, &active) || find_usual(text);
 }
 
 /* Return how many times as large one is as the other, as a logarithm. */
 static double distance(double a, double b) { return a > b ? fm_log(a / b) : fm_log(b / a); }
 
+static void copy_dims(struct infer_dims *d, const struct usual *u)
+{
+	*d = u->is;
+	d->type = INFER_BF16;
+	d->ff_matrices = 3;
+}
+
 int infer_dims_class(struct infer_dims *d, const char *size, infer_error *err)
 {
 	/* a shape of less than twice the size is stretched; "A3B" often means 3.3 or 3.6 */
 	enum { STRETCH = 2 };
-	const struct usual *best = NULL;
+	const struct usual *best = NULL, *named = find_usual(size);
 	double params, active, least = fm_log(STRETCH);
 
+	if (named) {
+		copy_dims(d, named);
+		return INFER_OK;
+	}
 	if (!read_class(size, &params, &active))
 		return err_set(err, INFER_EINVAL, "'%.40s' is not a size: 8B, or 30B-A3B", size);
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
@@ -175,9 +196,7 @@ int infer_dims_class(struct infer_dims *d, const char *size, infer_error *err)
 		               "no usual model has the size '%.40s': 135M to 405B, or 20B-A3B, "
 		               "30B-A3B, 47B-A13B, 120B-A5B, 235B-A22B, 671B-A37B",
 		               size);
-	*d = best->is;
-	d->type = INFER_BF16;
-	d->ff_matrices = 3;
+	copy_dims(d, best);
 	/* sizes are rounded: "1B" is 1.24, "70B" 70.6 */
 	double by = params / best->params;
 

@@ -408,6 +408,18 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	awk -v x="$(json active_params <a)" 'BEGIN { exit !(x > 2.9e9 && x < 3.4e9) }' # 0.3 of the 3.3 are the embedding table
 	same 40960 "$(json ctx_train <a)"
 	fails 2 "no usual model has the size '9000B'" infer-inspect plan 9000B --hw ./h.yaml
+	infer-inspect plan 8B --hw ./h.yaml | diff - <(infer-inspect plan llama-3.1-8b --hw ./h.yaml) # the name that is said
+	infer-inspect plan 8B --hw ./h.yaml --json >b
+	infer-inspect plan 8B:q4_k_m --hw ./h.yaml --json >c # of the bytes that the same strategy of 8B has
+	same Q4_K "$(json asked.type <c)"
+	same "$(grep -o '"type":"Q4_K","ctx.*' b | grep -oE '"weight_bytes":[0-9.e+]+' | head -n 1)" "$(grep -oE '"weight_bytes":[0-9.e+]+' c | head -n 1)"
+	infer-inspect plan 8B:Q4_K_M --hw ./h.yaml | grep -qE '^assumed .*, weights Q4_K_M$'
+	infer-inspect plan 1B:F16 --hw ./h.yaml --json | json asked.type | grep -qx F16
+	fails 2 "'Q9' is not a type of plan: BF16, .*IQ1_S" infer-inspect plan 8B:Q9 --hw ./h.yaml
+	for word in qwen3-8b 8B-Q4_K_M; do
+		fails 1 "'$word' is neither a file nor a size; plan takes a file, a size .*8B:Q4_K_M.*hf:ORG/REPO" infer-inspect plan $word --hw ./h.yaml
+	done
+	fails 1 'No such file' infer-inspect plan none.gguf --hw ./h.yaml
 	mkdir m
 	cat >m/config.json <<-'EOF'
 		{"model_type":"qwen3_moe","hidden_size":2048,"num_hidden_layers":48,"num_attention_heads":32,"num_key_value_heads":4,

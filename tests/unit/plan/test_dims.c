@@ -107,6 +107,8 @@ static void test_classes(void **state)
 		{ "120B-A5B", "gpt-oss-120b", 116.8e9, 5.7e9 },
 		{ "27B", "Mistral-Small-24B-2501", 27e9, 27e9 }, /* with more layers */
 		{ "9B", "Llama-3.1-8B", 9e9, 9e9 },
+		{ "llama-3.1-8b", "Llama-3.1-8B", 8.03e9, 8.03e9 },
+		{ "Qwen3-30B-A3B", "Qwen3-30B-A3B", 30.5e9, 3.3e9 },
 	};
 	struct infer_dims d;
 	infer_error err;
@@ -125,8 +127,9 @@ static void test_classes(void **state)
 			fail_msg("%s: %.4g parameters, %.4g active", rows[i].size, s.params,
 			         s.active_params);
 	}
-	static const char *const others[] = { "",    "8",     "B",     "8BB",        "8.B",
-		                              "-8B", "8B-3B", "30B-A", "model.gguf", "8B.gguf" };
+	static const char *const others[] = { "",           "8",       "B",     "8BB",
+		                              "8.B",        "-8B",     "8B-3B", "30B-A",
+		                              "model.gguf", "8B.gguf", "llama", "8B:Q4_K_M" };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		assert_false(infer_dims_is_class(others[i]));
