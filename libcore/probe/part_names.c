@@ -75,3 +75,20 @@ int probe_name_rank(const char *asked, size_t n, const char *name, const char *t
 	return digits && length < have_length && !strcmp(have + have_length - length, core) &&
 	       starts >> (have_length - length) & 1;
 }
+
+int probe_name_likeness(const char *asked, size_t n, const char *name)
+{
+	enum { LEAST = 3 };
+	char want[MOST], have[MOST];
+	uint64_t starts, none;
+	size_t all = fold_name(want, &starts, asked, n),
+	       part = fold_name(have, &none, name, strlen(name));
+
+	if (all >= LEAST && all < part && !strncmp(have, want, all))
+		return (int)all;
+	for (size_t i = 0; part && i + part <= all; i++)
+		if (starts >> i & 1 && (i + part == all || starts >> (i + part) & 1) &&
+		    !strncmp(want + i, have, part))
+			return (int)part;
+	return 0;
+}

@@ -112,6 +112,12 @@ static int fail_part(const char *name, int shown, infer_error *err)
 		if (best < 0)
 			near.best = NULL;
 	}
+	for (int i = 0, most = 0; !near.best && part_at(i, is); i++) {
+		int like = probe_name_likeness(name, (size_t)shown, is);
+
+		best = like > most ? i : best;
+		most = like > most ? like : most;
+	}
 	if (best >= 0)
 		part_at(best, is);
 	return err_set(
@@ -177,6 +183,37 @@ static int join_machines(struct infer_machine *m, const struct infer_machine *mo
 	return INFER_OK;
 }
 
+/* Read a number before a name: "2x h100".  Returns the bytes before the name, 0 if there is no number; a name that
+ * the library has ("7900 XTX") has none. */
+static size_t read_count(long *count, const char *p, size_t n)
+{
+	size_t digits = strspn(p, "0123456789"), at = digits + strspn(p + digits, " ");
+	char *end;
+
+	if (!digits || digits > 4 || at >= n || (p[at] != 'x' && p[at] != 'X') ||
+	    match_parts(p, n).n > 0)
+		return 0;
+	at++;
+	at += strspn(p + at, " ");
+	if (at >= n)
+		return 0;
+	*count = strtol(p, &end, 10);
+	return at;
+}
+
+/* Multiply the accelerators of a part of the machine `name`. */
+static int multiply_part(struct infer_machine *part, long count, const char *name, infer_error *err)
+{
+	if (count < 1 || count > 1024)
+		return err_set(err, INFER_EINVAL,
+		               "'%.60s': the number of accelerators must be from 1 to 1024", name);
+	if (!part->gpu.count || part->gpu.unified)
+		return err_set(err, INFER_EINVAL, "'%.60s': only accelerators can have a number",
+		               name);
+	part->gpu.count *= (int32_t)count;
+	return INFER_OK;
+}
+
 int infer_machine_find(struct infer_machine *m, const char *name, infer_error *err)
 {
 	struct infer_machine part;
@@ -185,23 +222,25 @@ int infer_machine_find(struct infer_machine *m, const char *name, infer_error *e
 	for (const char *p = name;;) {
 		size_t n = strcspn(p, "+*");
 		long count = 1;
+		size_t before = read_count(&count, p, n);
 		char *end = (char *)p + n;
 
-		TRY(read_part(&part, p, n, err));
+		TRY(read_part(&part, p + before, n - before, err));
 		if (p[n] == '*') {
+			if (before)
+				return err_set(
+					err, INFER_EINVAL,
+					"'%.60s': a number before the name or * after it, not both",
+					name);
 			count = strtol(p + n + 1, &end, 10);
 			if (count < 1 || count > 1024 || (*end && *end != '+'))
 				return err_set(
 					err, INFER_EINVAL,
 					"'%.60s': * must be followed by a number from 1 to 1024",
 					name);
-			if (!part.gpu.count || part.gpu.unified)
-				return err_set(err, INFER_EINVAL,
-				               "'%.60s': only accelerators can have a number",
-				               name);
 		}
-		if (part.gpu.count)
-			part.gpu.count *= (int32_t)count;
+		if (before || p[n] == '*')
+			TRY(multiply_part(&part, count, name, err));
 		TRY(join_machines(m, &part, err));
 		if (!*end)
 			return INFER_OK;

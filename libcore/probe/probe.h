@@ -147,4 +147,7 @@ int probe_machine_take(struct infer_machine *m, const struct ytree *y, const cha
 /* Compare a name as a person typed it with a part.  Returns 2 if they are the same without case, separators and the
  * maker's words, or if the name is the part's title; 1 for its last words with a number; 0 for another part. */
 int probe_name_rank(const char *asked, size_t n, const char *name, const char *title);
+/* Return how similar a typed name is to a part's for a suggestion: letters that the two have in common if the one
+ * begins with the other, or contains it as whole words; 0: not similar. */
+int probe_name_likeness(const char *asked, size_t n, const char *name);
 #endif

@@ -290,6 +290,8 @@ id_of() # FILE...: the shards
 	done
 	fails 2 'only accelerators can have a number' infer-inspect hw --hw 'epyc-9654*2'
 	fails 2 '\* must be followed by a number' infer-inspect hw --hw 'h100*x'
+	same 2 "$(infer-inspect hw --hw '2x rtx4090' --json | json described.gpu.count)"
+	fails 2 "'raspberry pi' is not a machine of the library; did you mean raspberry-pi-5" infer-inspect plan 8B --hw 'raspberry pi'
 	infer-inspect hw --hw epyc-9654+rtx-4090 --json >c
 	same 1 "$(json described.gpu.count <c)"
 	printf 'name: x\nmemory_bytes: 1\n' >y.yaml

@@ -82,6 +82,12 @@ static int case_typed(void)
 	}
 	nth_ok(infer_machine_find(&m, "EPYC 9654+4090*2", NULL));
 	assert_int_equal(m.gpu.count, 2);
+	nth_ok(infer_machine_find(&m, "2x RTX 4090", NULL));
+	assert_int_equal(m.gpu.count, 2);
+	nth_ok(infer_machine_find(&m, "EPYC 9654+8xH100", NULL));
+	assert_int_equal(m.gpu.count, 8);
+	nth_ok(infer_machine_find(&m, "3 x 7900 XTX", NULL));
+	assert_int_equal(m.gpu.count, 3);
 out:
 	return rc;
 }
@@ -96,6 +102,14 @@ static int case_refused(void)
 		{ "90", "'90' is not a machine" },
 		{ "max", "'max' is not a machine" },
 		{ "rtx-4091", "did you mean rtx-4090" },
+		{ "raspberry pi", "did you mean raspberry-pi-5" },
+		{ "macbook pro m3 max", "did you mean m3-max" },
+		{ "my box with an rtx 4090", "did you mean rtx-4090" },
+		{ "2x h101", "'h101' is not a machine of the library; did you mean h100" },
+		{ "0x h100", "must be from 1 to 1024" },
+		{ "2x", "'2x' is not a machine" },
+		{ "2x h100*2", "a number before the name or * after it, not both" },
+		{ "2x epyc-9654", "only accelerators can have a number" },
 		{ "quantum computer", "'quantum computer' is not a machine of the library: infer" },
 		{ "h100*0", "* must be followed by a number" },
 		{ "h100*2x", "* must be followed by a number" },
