@@ -15,6 +15,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { METRICS = 64, NAME = 96 };
 
@@ -341,6 +342,7 @@ static int show_all(const struct ab *a, infer_error *err)
 	buf_init(&t, MEM_BASE);
 	buf_printf(&t, "base: %.70s\nnew:  %.70s\n%lld rounds in turns\n", a->side[0].name,
 	           a->side[1].name, (long long)a->rounds);
+	compare_head(&t);
 	for (size_t i = 0; i < a->n; i++) {
 		compare_line(&t, a->metrics[i].name, &a->judged[i]);
 		unclear_add(&why, a->metrics[i].name, &a->judged[i]);
@@ -364,6 +366,22 @@ static int report_all(struct ab *a, struct append *out, infer_error *err)
 	return out->out ? INFER_OK : show_all(a, err);
 }
 
+/* Say how long it may take, if no progress line will show it. */
+static void note_rounds(const struct ab *a)
+{
+	const struct bench_opts *o = a->o;
+
+	if (isatty(STDERR_FILENO))
+		return;
+	if (a->most > o->rounds)
+		say_note(0,
+		         "%lld rounds of both, then up to %lld while an interval is wide; none "
+		         "of these begins after %g s",
+		         (long long)o->rounds, (long long)a->most, o->max_time);
+	else
+		say_note(0, "%lld rounds of both", (long long)a->most);
+}
+
 int ab(const struct bench_opts *o, const struct opt_rest *rest)
 {
 	static struct ab a;
@@ -379,6 +397,7 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 	a.o = o;
 	a.most = o->max_rounds > o->rounds ? o->max_rounds : o->rounds;
 	arena_init(&a.mem, MEM_BASE);
+	note_rounds(&a);
 	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(a.most + 1));
 	rc = set_sides(&a, rest, &err);
 	if (!rc)

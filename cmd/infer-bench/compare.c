@@ -363,6 +363,15 @@ void compare_put(struct jwrite *w, const char *key, const char *metric, const ch
 	put_sentence(w, "settled_by", j, rounds, 1);
 }
 
+void compare_head(struct buf *t)
+{
+	char interval[32];
+
+	snprintf(interval, sizeof interval, "interval (%g %%)", 100 * JUDGE_LEVEL);
+	buf_printf(t, "  %-18s %10s %10s %9s %18s %s\n", "metric", "base", "new", "change",
+	           interval, "verdict");
+}
+
 void compare_line(struct buf *t, const char *metric, const struct judged *j)
 {
 	buf_printf(t, "  %-18s %10.4g %10.4g", metric, j->base, j->now);
@@ -373,7 +382,7 @@ void compare_line(struct buf *t, const char *metric, const struct judged *j)
 	if (j->bounded)
 		buf_printf(t, " %+7.2f ...%+7.2f", 100 * j->lo, 100 * j->hi);
 	else
-		buf_printf(t, " %19s", "");
+		buf_printf(t, " %18s", "");
 	buf_printf(t, " %s\n", judge_name(j->verdict));
 }
 
@@ -434,6 +443,8 @@ static int show_all(const struct compare *c, infer_error *err)
 	int rc;
 
 	buf_init(&t, MEM_BASE);
+	buf_puts(&t, "base and new: typical values whose ratio is the change, not plain medians\n");
+	compare_head(&t);
 	for (const struct compared *x = c->first; x; x = x->next) {
 		if (strcmp(key, x->key) != 0)
 			buf_printf(&t, "%s\n", x->key);

@@ -87,9 +87,9 @@ static const struct opt bench_rows[] = {
 	  .modes = BENCH_RUN },
 	ENGINE_ROWS(struct bench_opts, engine),
 	{ OPT_INT, 0, "repeat", "N", "measure N times; medians are shown (5)", AT(repeat), 1, 1000,
-	  .modes = OPT_ALL_MODES },
+	  .modes = BENCH_RUN | BENCH_KERNELS },
 	{ OPT_FLAG, 0, "quick", NULL, "rough ceilings, and fewer shapes of kernels", AT(quick),
-	  .value = 1, .marks = OPT_RECORDED, .modes = OPT_ALL_MODES },
+	  .value = 1, .marks = OPT_RECORDED, .modes = BENCH_RUN | BENCH_KERNELS },
 
 	{ OPT_GROUP, .name = "output", .help = "Output" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of a table", AT(json), .value = 1 },

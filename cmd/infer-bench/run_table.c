@@ -45,6 +45,20 @@ static void put_spread(struct buf *t, int planned, const struct infer_bench *b)
 	}
 }
 
+/* Say once what a part above 1 means; a little above 1 is within the error of the ceilings. */
+static void note_above(const struct infer_bench *b)
+{
+	static const double ERROR = 0.05;
+	static int said;
+
+	if (said || !(b->limit_tok_s > 0) || b->fraction.median <= 1 + ERROR)
+		return;
+	said = 1;
+	say_note(0, "a part above 1 is faster than the ceiling that was measured before: other "
+	            "programs used the machine then, or the weights stay in a cache; longer tests "
+	            "and more of them (-p, -n, --repeat) are steadier");
+}
+
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err)
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
@@ -76,5 +90,6 @@ int run_show(const struct infer_bench *b, int header, int planned, infer_error *
 	}
 	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
+	note_above(b);
 	return rc;
 }

@@ -23,6 +23,10 @@ record()
 	infer-bench compare base same >out
 	grep -Eq 'decode_tok_s .* unclear$' out
 	grep -q '^  unclear: decode_tok_s$' out
+	sed -n 1p out | grep -q '^base and new: typical values whose ratio is the change'
+	# the heading ends its columns where the line ends them
+	sed -n 2p out | grep -Eq '^  metric +base +new +change +interval \(99 %\) verdict$'
+	same "$(sed -n 2p out | sed 's/verdict$//' | wc -c)" "$(grep '^  decode_tok_s' out | sed 's/[a-z]*$//' | wc -c)"
 	grep -q '^    one record of each, not in turns; the machine itself moved by 4 %$' out
 	grep -q '^    5 records of each in turns settle it, or infer-bench ab$' out
 	awk 'length > 80 && !/^[+!?]/ { wide = 1 } END { exit wide }' out
@@ -173,7 +177,15 @@ verdicts() { grep '"case":"' "$1" | while read -r l; do echo "$(json metric <<<"
 	same "$(printf 'ab base 10\nab new 10')" "$(grep '"bench"' out | while read -r l; do echo "$(json bench <<<"$l") $(json side <<<"$l") $(json metrics.wall_s.n <<<"$l")"; done)"
 	same 'worse rounds' "$(grep '"metric":"decode_tok_s' out | while read -r l; do echo "$(json verdict <<<"$l") $(json paired <<<"$l")"; done)"
 	# an interval that is wider than the tolerance asks for more rounds, up to the most
-	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1e-6 true true | grep -q '^12 rounds in turns$'
+	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1e-6 true true >out 2>err || true
+	grep -q '^12 rounds in turns$' out
+	grep -Eq '^  metric +base +new +change ' out
+	# how long it may take is said at once where no progress line shows it
+	grep -qx 'infer-bench: 8 rounds of both, then up to 12 while an interval is wide; none of these begins after 90 s' err
+	infer-bench ab -q --rounds 2 --max-rounds 2 true true >out 2>err || true
+	[ ! -s err ]
+	fails 2 '--repeat goes with run and kernels only' infer-bench ab --repeat 3 true true
+	fails 2 '--quick goes with run and kernels only' infer-bench ab --quick true true
 	# other work of the machine must not make one of them twenty times as long
 	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1000 'sleep 0.2' 'sleep 0.2' | grep -q '^8 rounds in turns$'
 	# the time for more rounds is limited
@@ -182,8 +194,8 @@ verdicts() { grep '"case":"' "$1" | while read -r l; do echo "$(json metric <<<"
 	grep -Eq '^  unclear: .*wall_s' out
 	grep -Eq '^    (the interval is too wide|a value is 0)' out
 	grep -Eq '^    about [0-9]+ rounds settle it: --rounds [0-9]+$|^    only a quieter machine settles it$' out
-	fails 1 'exit code 3: said why' infer-bench ab --rounds 2 true 'echo said why >&2; exit 3'
-	fails 1 'nosuchprogram' infer-bench ab --rounds 2 nosuchprogram true -- x
+	fails 1 'exit code 3: said why' infer-bench ab -q --rounds 2 true 'echo said why >&2; exit 3'
+	fails 1 'nosuchprogram' infer-bench ab -q --rounds 2 nosuchprogram true -- x
 	fails 2 'ab needs two' infer-bench ab true
 	fails 2 'two servers or two commands' infer-bench ab unix:here true
 }
