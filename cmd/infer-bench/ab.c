@@ -397,9 +397,10 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 	a.o = o;
 	a.most = o->max_rounds > o->rounds ? o->max_rounds : o->rounds;
 	arena_init(&a.mem, MEM_BASE);
-	note_rounds(&a);
 	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(a.most + 1));
 	rc = set_sides(&a, rest, &err);
+	if (!rc)
+		note_rounds(&a);
 	if (!rc)
 		rc = rounds(&a, &err);
 	progress_end();
