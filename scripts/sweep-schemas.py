@@ -20,7 +20,8 @@ NAMES = 'a b c xa xb'.split()
 
 def scalar(r):
     return r.choice([{'type': 'integer'}, {'type': 'string'}, {'type': 'boolean'}, {'enum': r.sample([0, 1, 'p', 'q', None], 2)},
-                     {'type': ['null', 'integer']}, {'const': r.choice([0, 1, 'p'])}, {'minimum': 1}, {'maxLength': 2}, True, {}])
+                     {'type': ['null', 'integer']}, {'const': r.choice([0, 1, 'p'])}, {'minimum': 1}, {'maxLength': 2}, True, {},
+                     {'minLength': 300}, {'minLength': 300, 'maxLength': 301, 'pattern': 'p$'}])
 
 
 def properties(r, depth):
@@ -118,7 +119,7 @@ def value(r, depth):
         return {n: value(r, depth - 1) for n in r.sample(NAMES + ['z'], r.choice([0, 1, 1, 2, 2, 3, 4]))}
     if depth > 0 and k < 0.7:
         return [value(r, depth - 1) for _ in range(r.randint(0, 3))]
-    return r.choice([0, 1, 2, -1, 'p', 'q', 'pqr', '', None, True, False])
+    return r.choice([0, 1, 2, -1, 'p', 'q', 'pqr', '', None, True, False, 'p' * r.randint(299, 302)])
 
 
 def number(text):

@@ -194,7 +194,7 @@ enum decoded decode_tidy(struct decoder *d, uint8_t b, uint32_t *cp)
 	return decode_string(d, TIDY, b, cp);
 }
 
-int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, uint32_t most)
+int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, struct span n)
 {
 	uint32_t a = 0, b = d->n_ranges;
 
@@ -209,7 +209,7 @@ int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, u
 			b = mid;
 	}
 	for (; a < d->n_ranges && d->from[a] <= hi; a++)
-		if (d->least[d->next[(size_t)state * d->n_classes + d->range_class[a]]] <= most)
+		if (dfa_spans(d, d->next[(size_t)state * d->n_classes + d->range_class[a]], n))
 			return 1;
 	return 0;
 }

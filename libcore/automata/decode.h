@@ -27,8 +27,22 @@ enum decoded decode_utf8(struct decoder *d, uint8_t byte, uint32_t *cp);
  * ranges. */
 enum { DECODE_RANGES = 6 };
 int decode_ranges(const struct decoder *d, struct dfa_range r[DECODE_RANGES]);
-/* True if some character of lo ... hi leads from the state to one that is at most `most` characters
- * from an end; DFA_FAR: to any live state. */
+/* the numbers of characters that may follow; most DFA_FAR: no limit */
+struct span {
+	uint32_t least, most;
+};
 #define DFA_FAR (DFA_FOREVER - 1)
-int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, uint32_t most);
+#define SPAN_ANY ((struct span){ 0, DFA_FAR })
+/* True if from the state an end is at least n.least, and one at most n.most characters away. */
+static inline int dfa_spans(const struct dfa *d, uint32_t state, struct span n)
+{
+	return d->least[state] <= n.most && d->greatest[state] >= n.least;
+}
+/* Count one character, which `n` must admit. */
+static inline struct span span_after(struct span n)
+{
+	return (struct span){ n.least - (n.least > 0), n.most - (n.most != DFA_FAR) };
+}
+/* True if some character of lo ... hi leads from the state to one that spans n. */
+int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi, struct span n);
 #endif

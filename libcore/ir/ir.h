@@ -67,9 +67,11 @@ struct alt {
 	uint8_t type, live;     /* enum alt_type; 1: some value satisfies it */
 	uint32_t shape;         /* index into grammar.array or grammar.object */
 	const struct dfa *text; /* automaton of a number or string */
-	/* Strings: the most characters, where text does not bound them; 0: no bound. deep: the
-	 * greatest distance of a state of text to an end. */
-	uint32_t most, deep;
+	/* Strings: the fewest and most characters, where text does not bound them; 0: no bound */
+	uint32_t fewest, most;
+	/* of states of text: the greatest distance to the nearest end; 1 + that to the farthest end
+	 * where it is finite (0: nowhere) */
+	uint32_t deep, high;
 	/* Set in elements of unique arrays.  plain: the shortest notation of each number; NULL for
 	 * strings. count: [n_states] words accepted from a state of plain, else of text,
 	 * UINT64_MAX: infinitely many; NULL: infinitely many from all */

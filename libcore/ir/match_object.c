@@ -297,7 +297,7 @@ int step_class_key(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_QUOTE:
 		return end_class_key(s, top);
 	case DECODE_MORE:
-		if (!step_can_continue(k->names, state, &dec, DFA_FAR))
+		if (!step_can_continue(k->names, state, &dec, SPAN_ANY))
 			return INFER_OK;
 		return STEP_PUSH(s, ITEM_CLASS_KEY, top->up, top->side, top->data[0], state,
 		                 dec.mode, dec.acc);

@@ -68,7 +68,7 @@ int step_part_text(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_CHAR:
 		return push_text_state(s, top, dfa_step(d, state, cp));
 	case DECODE_MORE:
-		return step_can_continue(d, state, &dec, DFA_FAR)
+		return step_can_continue(d, state, &dec, SPAN_ANY)
 		               ? STEP_PUSH(s, ITEM_PART_TEXT, top->up, NULL, top->data[0], state,
 		                           dec.mode, dec.acc)
 		               : INFER_OK;

@@ -162,7 +162,7 @@ int step_text(struct step *s, struct stack_item *top, uint8_t b)
 			break;
 		return INFER_OK;
 	case DECODE_MORE:
-		if (step_can_continue(d, state, &dec, DFA_FAR))
+		if (step_can_continue(d, state, &dec, SPAN_ANY))
 			break;
 		return INFER_OK;
 	default:

@@ -100,8 +100,9 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_ite
 	case ALT_STRING:
 		return b == '"' ? step_push(s, ITEM_STRING, up, NULL,
 		                            (const uint32_t[]){ goal, k, a->text->start, 0, 0,
-		                                                a->most },
-		                            LEFT + (a->most > 0))
+		                                                a->most ? a->most : DFA_FAR,
+		                                                a->fewest },
+		                            a->most || a->fewest ? NEED + 1 : LEFT)
 		                : INFER_OK;
 	case ALT_ARRAY:
 		return b == '[' ? STEP_PUSH(s, a->array->unique ? ITEM_UNIQUE_ARRAY : ITEM_ARRAY,
@@ -189,12 +190,12 @@ static int step_number(struct step *s, struct stack_item *top, uint8_t b)
 	return step_stack(s, top->up, b);
 }
 
-int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec, uint32_t most)
+int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec, struct span n)
 {
 	struct dfa_range r[DECODE_RANGES];
 
 	for (int i = decode_ranges(dec, r); i--;)
-		if (dfa_reaches(d, state, r[i].lo, r[i].hi, most))
+		if (dfa_reaches(d, state, r[i].lo, r[i].hi, n))
 			return 1;
 	return 0;
 }
@@ -203,28 +204,27 @@ static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = item_dfa(s->g, top);
 	struct decoder dec = { top->data[3], top->data[4] };
-	const int counts = top->n > LEFT;
-	uint32_t state = top->data[2], left = counts ? top->data[LEFT] : DFA_FOREVER, cp;
+	struct span n = item_span(top);
+	uint32_t state = top->data[2], cp;
 
 	switch (step_decode(s->m, &dec, b, &cp)) {
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		return dfa_accepts(d, state) ? step_end_value(s, top->up) : INFER_OK;
+		return dfa_accepts(d, state) && !n.least ? step_end_value(s, top->up) : INFER_OK;
 	case DECODE_MORE:
-		if (!left || !step_can_continue(d, state, &dec, left - 1))
+		if (!n.most || !step_can_continue(d, state, &dec, span_after(n)))
 			return INFER_OK;
 		break;
 	default:
 		state = dfa_step(d, state, cp);
-		if (!left || d->least[state] > left - 1)
+		if (!n.most || !dfa_spans(d, state, n = span_after(n)))
 			return INFER_OK;
-		left -= counts;
 	}
-	return step_push(
-		s, ITEM_STRING, top->up, NULL,
-		(const uint32_t[]){ top->data[0], top->data[1], state, dec.mode, dec.acc, left },
-		LEFT + (uint32_t)counts);
+	return step_push(s, ITEM_STRING, top->up, NULL,
+	                 (const uint32_t[]){ top->data[0], top->data[1], state, dec.mode, dec.acc,
+	                                     n.most, n.least },
+	                 top->n);
 }
 
 /* -- arrays --------------------------------------------------------------------------------- */

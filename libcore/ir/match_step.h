@@ -17,7 +17,7 @@ enum item_kind {
 	ITEM_VALUE,     /* goal, spaces: a value is due */
 	ITEM_LITERAL,   /* enum alt_type, bytes read */
 	ITEM_NUMBER,    /* goal, alternative, state; state of alt.plain, if there is one */
-	ITEM_STRING,    /* goal, alternative, state, decoder (2 words); LEFT if alt.most is set */
+	ITEM_STRING,    /* goal, alternative, state, decoder (2 words); LEFT, NEED if counted */
 	ITEM_SLOT_KEY,  /* a name of one of the slots: first, past the last, bytes read, decoder */
 	ITEM_CLASS_KEY, /* a name of a class: class, state, decoder; side: the name, ITEM_CHAR */
 	ITEM_COLON,     /* goal, spaces */
@@ -41,7 +41,7 @@ enum item_kind {
 /* data of arrays and objects: index of the shape, enum position, white space, elements or members;
  * counters of an array, open needs of an object; bits of the slots read */
 enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
-enum { LEFT = 5 }; /* data of a string: the characters that may still follow */
+enum { LEFT = 5, NEED }; /* data of a string: the most and fewest characters that follow */
 enum {
 	LEX_PC,
 	LEX_STATE,
@@ -108,18 +108,15 @@ int step_space(const struct match *m, uint8_t b, uint32_t *spaces);
 /* True if some, or all, of the characters lo ... hi are in the set. */
 int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
-/* True if the incomplete character in dec can lead from the state to one that is at most `most`
- * characters from an end (dfa_reaches). */
+/* True if the incomplete character in dec can lead from the state to one that spans n (dfa_spans). */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec,
-                      uint32_t most);
+                      struct span n);
 /* True if the item is within a string or name. */
 int item_is_in_string(const struct stack_item *n);
-/* True if `longest` more characters may exceed the length of a string, or leave too few for its end. */
-static inline int item_is_near_limit(const struct grammar *g, const struct stack_item *n,
-                                     uint32_t longest)
+/* Return how many characters follow in an ITEM_STRING. */
+static inline struct span item_span(const struct stack_item *n)
 {
-	return n->kind == ITEM_STRING && n->n > LEFT &&
-	       n->data[LEFT] < (uint64_t)longest + g->goal[n->data[0]].alt[n->data[1]].deep;
+	return n->n > LEFT ? (struct span){ n->data[NEED], n->data[LEFT] } : SPAN_ANY;
 }
 /* Return n, or the item below it if n may have ended: a number, or rules that accept the empty text. */
 const struct stack_item *item_after_end(const struct grammar *g, const struct stack_item *n);

@@ -122,13 +122,21 @@ static uint32_t members_least(const uint32_t *goal, const struct object_shape *o
 	return sum;
 }
 
+/* Return the characters of the shortest string from a state, at least `fewest`. */
+static uint32_t string_least(const struct dfa *d, uint32_t state, uint32_t fewest)
+{
+	const uint32_t n = d->least[state] > fewest ? d->least[state] : fewest;
+
+	return n < FAR ? n : FAR;
+}
+
 static uint32_t alt_least(const uint32_t *goal, const struct alt *a)
 {
 	switch ((enum alt_type)a->type) {
 	case ALT_NUMBER:
 		return a->text->least[a->text->start];
 	case ALT_STRING:
-		return add_capped(2, a->text->least[a->text->start]);
+		return add_capped(2, string_least(a->text, a->text->start, a->fewest));
 	case ALT_ARRAY:
 		return add_capped(2, items_least(goal, a->array, 0, 0));
 	case ALT_OBJECT:
@@ -240,7 +248,9 @@ static int64_t item_far(const struct sampler *s, const struct stack_item *n)
 	case ITEM_NUMBER:
 		return item_dfa(s->g, n)->least[n->data[2]];
 	case ITEM_STRING:
-		return 1 + (int64_t)item_dfa(s->g, n)->least[n->data[2]] + (n->data[3] != 0);
+		return 1 +
+		       (int64_t)string_least(item_dfa(s->g, n), n->data[2], item_span(n).least) +
+		       (n->data[3] != 0);
 	case ITEM_SLOT_KEY:
 		return slot_key_far(s, n) + (n->data[3] != 0);
 	case ITEM_CLASS_KEY:

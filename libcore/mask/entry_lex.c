@@ -98,7 +98,7 @@ static int step_level(struct lex_walk *w, const struct level *from, struct level
 		if (got == DECODE_CHAR)
 			x.state = dfa_step(d, x.state, cp);
 		if (got == DECODE_CHAR   ? dfa_live(x.state)
-		    : got == DECODE_MORE ? step_can_continue(d, x.state, &to->dec, DFA_FAR)
+		    : got == DECODE_MORE ? step_can_continue(d, x.state, &to->dec, SPAN_ANY)
 		                         : 0)
 			w->live[to->at + to->n++] = x;
 	}

@@ -131,8 +131,9 @@ static int never_dies(const struct dfa *d)
 struct at {
 	uint32_t state;
 	struct decoder dec;
-	uint32_t chars; /* plain characters that began so far */
-	uint8_t all;    /* any character can follow */
+	uint32_t chars;   /* plain characters that began so far */
+	struct span span; /* of the characters that follow */
+	uint8_t all;      /* any character can follow */
 };
 
 /* Advance by one byte.  Returns DECODE_QUOTE if the item may end after it. */
@@ -155,15 +156,16 @@ static enum decoded step_text_byte(const struct text_walk *w, const struct at *f
 	else
 		got = step_decode(w->f->k->m, &to->dec, b, &cp);
 	if (got == DECODE_QUOTE)
-		return dfa_accepts(d, from->state) ? DECODE_QUOTE : DECODE_BAD;
-	if (got == DECODE_MORE)
-		return step_can_continue(d, from->state, &to->dec, DFA_FAR) ? got : DECODE_BAD;
-	if (got == DECODE_BAD)
-		return got;
-	to->state = dfa_step(d, from->state, cp);
-	if (!dfa_live(to->state))
+		return dfa_accepts(d, from->state) && !from->span.least ? got : DECODE_BAD;
+	if (got == DECODE_BAD || !from->span.most)
 		return DECODE_BAD;
-	return got;
+	if (got == DECODE_MORE)
+		return step_can_continue(d, from->state, &to->dec, span_after(from->span))
+		               ? got
+		               : DECODE_BAD;
+	to->state = dfa_step(d, from->state, cp);
+	to->span = span_after(from->span);
+	return dfa_spans(d, to->state, to->span) ? got : DECODE_BAD;
 }
 
 /* Allow the tokens below a node without a walk if lengths or groups decide; else return 0. */
@@ -171,19 +173,26 @@ static int allow_below(struct text_walk *w, const struct at *from, const struct 
 {
 	const struct trie *t = w->f->t;
 	const uint32_t end = t->node[x->skip].first;
+	uint32_t most = from->span.most;
+	int exact = 1; /* no more than `most` characters can follow */
 	const struct bound *b;
 
-	if (from->dec.mode || x->height == TRIE_ANY || w->kind == ENTRY_NUMBER)
+	if (from->dec.mode || x->height == TRIE_ANY || w->kind == ENTRY_NUMBER ||
+	    !w->f->from->simple)
 		return 0;
 	b = get_bound(w, from->state);
-	if (from->all || x->height <= b->safe || !(x->groups & ~b->loops)) {
+	if (!from->all && (x->groups & ~b->loops)) {
+		exact = b->exact || b->safe >= most;
+		most = b->safe < most ? b->safe : most;
+	}
+	if (x->height <= most) {
 		builder_allow(w->f, x->first, end);
 		return 1;
 	}
-	if (!b->exact || t->chars[x->first] == TRIE_ANY)
+	if (!exact || t->chars[x->first] == TRIE_ANY)
 		return 0;
 	for (uint32_t i = x->first; i < end; i++)
-		if (t->chars[i] <= from->chars + b->safe)
+		if (t->chars[i] <= from->chars + most)
 			builder_allow_token(w->f, t->id[i]);
 	return 1;
 }
@@ -222,10 +231,23 @@ static uint32_t accepted_groups(const struct dfa *d, uint32_t state, uint32_t *t
 	return w.split || w.live & w.dead ? 0 : w.live;
 }
 
+/* Allow the plain texts of these groups of at most n characters. */
+static void allow_kinds(struct text_walk *w, uint32_t groups, uint32_t n)
+{
+	const struct trie *t = w->f->t;
+
+	for (uint32_t i = 0; i < t->n_kinds; i++)
+		for (uint32_t k = t->kind[i].first;
+		     !(t->kind[i].groups & ~groups) && k < t->kind[i + 1].first &&
+		     t->kind_chars[k] <= n;
+		     k++)
+			builder_allow_token(w->f, t->kind_id[k]);
+}
+
 /* Allow the plain texts of some groups up to a length if no others are accepted; else return 0. */
 static int allow_groups(struct text_walk *w, uint32_t state)
 {
-	const struct trie *t = w->f->t;
+	const uint32_t most = w->f->from->span.most;
 	uint32_t to, n = 0, groups = accepted_groups(w->d, state, &to);
 
 	if (!groups)
@@ -243,12 +265,7 @@ static int allow_groups(struct text_walk *w, uint32_t state)
 	if (n == CHAIN)
 		return 0;
 	n = to == NOWHERE ? n + 1 : TRIE_ANY;
-	for (uint32_t i = 0; i < t->n_kinds; i++)
-		for (uint32_t k = t->kind[i].first;
-		     !(t->kind[i].groups & ~groups) && k < t->kind[i + 1].first &&
-		     t->kind_chars[k] <= n;
-		     k++)
-			builder_allow_token(w->f, t->kind_id[k]);
+	allow_kinds(w, groups, n < most ? n : most);
 	return 1;
 }
 
@@ -258,16 +275,23 @@ static void allow_plain(struct text_walk *w, const struct at *from)
 	struct mask *k = w->f->k;
 	const struct trie *t = w->f->t;
 	const struct bound *b = get_bound(w, from->state);
-	const int all = from->all || b->safe >= TRIE_ANY - 1;
+	const int all = from->all || b->safe >= TRIE_ANY - 1, any = from->span.most == DFA_FAR;
+	uint32_t most = from->span.most;
 
-	if (!t->special || from->dec.mode || w->kind == ENTRY_NUMBER)
+	if (!t->special || from->dec.mode || w->kind == ENTRY_NUMBER || !w->f->from->simple)
 		return;
-	if (all || b->exact) {
-		memcpy(k->scratch, t->plain + (size_t)(all ? TRIE_LEVELS - 1 : b->safe) * t->words,
-		       t->words * sizeof *t->plain);
+	if (!all && (b->exact || b->safe >= most))
+		most = b->safe < most ? b->safe : most;
+	else if (!all && allow_groups(w, from->state))
+		most = NOWHERE;
+	else if (!all || (!any && most >= TRIE_ANY - 1))
+		return;
+	if (most < TRIE_LEVELS - 1 || most == DFA_FAR) {
+		most = most == DFA_FAR ? TRIE_LEVELS - 1 : most;
+		memcpy(k->scratch, t->plain + (size_t)most * t->words, t->words * sizeof *t->plain);
 		memset(k->touched, 0xff, (t->words / 64 + 1) * sizeof *k->touched);
-	} else if (!allow_groups(w, from->state)) {
-		return;
+	} else if (most != NOWHERE) {
+		allow_kinds(w, UINT32_MAX, most);
 	}
 	w->f->t = t->special;
 }
@@ -315,7 +339,9 @@ int build_text_entry(struct entry_builder *f)
 
 	if (!at)
 		return err_nomem(f->err);
-	at[0] = (struct at){ .state = f->from->state, .dec = { key->d[1], key->d[2] } };
+	at[0] = (struct at){ .state = f->from->state,
+		             .dec = { key->d[1], key->d[2] },
+		             .span = f->from->span };
 	if (key->kind == ENTRY_NUMBER)
 		f->e->may_leave = dfa_accepts(w.d, at[0].state);
 	else

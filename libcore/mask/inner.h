@@ -102,7 +102,9 @@ struct entry_source {
 	struct stack_item *stack; /* on the hole; NULL: none */
 	const struct dfa *text;
 	uint32_t state;
-	int free; /* TEXT_FREE */
+	struct span span; /* how many characters follow, where text does not say */
+	int free;         /* not TEXT_IRREGULAR */
+	int simple;       /* span leaves an end in reach of each state until `most` is used up */
 };
 
 /* an entry under construction */

@@ -288,27 +288,51 @@ static int copy_onto_hole(struct mask *k, struct stack_item **out, struct stack_
 	return rc;
 }
 
-static void text_key(const struct trie *t, struct entry_key *key, struct entry_source *from,
-                     enum entry_kind kind, const struct dfa *text, const uint32_t *d)
+static void text_key(struct entry_key *key, struct entry_source *from, enum entry_kind kind,
+                     const struct dfa *text, const uint32_t *d)
 {
-	static const char same, counted;
-	enum text_kind text_is;
-	uint32_t accepts, n;
-
 	key->kind = kind;
 	key->what = from->text = text;
 	key->d[0] = from->state = d[0];
 	if (kind != ENTRY_NUMBER)
 		memcpy(key->d + 1, d + 1, 2 * sizeof *d);
-	if (kind != ENTRY_STRING && kind != ENTRY_NAME)
-		return;
-	text_is = text_kind(text, d[0], t->longest, &accepts, &n);
-	if (text_is == TEXT_IRREGULAR)
-		return;
-	from->free = text_is == TEXT_FREE;
-	key->what = from->free ? &same : &counted;
-	key->d[0] = accepts;
-	key->d[3] = from->free ? 0 : n;
+	from->span = SPAN_ANY;
+	from->simple = 1;
+}
+
+/* Return n, or one number for all that mean the same for tokens of at most `longest` characters. */
+static struct span clamp_span(struct span n, uint32_t longest, uint32_t deep, uint32_t high)
+{
+	if (n.most >= (uint64_t)longest + deep)
+		n.most = DFA_FAR;
+	if (n.least > (uint64_t)longest + high)
+		n.least = longest + high + 1;
+	return n;
+}
+
+/* The key of a string or name; like: deep and high of its automaton. */
+static void string_key(const struct trie *t, struct entry_key *key, struct entry_source *from,
+                       struct span n, const struct alt *like)
+{
+	static const char same;
+	uint32_t accepts, left;
+	const enum text_kind is = text_kind(from->text, from->state, t->longest, &accepts, &left);
+
+	if (is == TEXT_IRREGULAR) {
+		n = clamp_span(n, t->longest, like->deep, like->high);
+		from->simple = (n.most == DFA_FAR || !like->deep) && (!n.least || !like->high);
+	} else {
+		/* without an end within a token, no limit is near */
+		n = accepts ? clamp_span(n, t->longest, 0, 0) : SPAN_ANY;
+		if (is == TEXT_COUNTED && left < n.most && left < t->longest)
+			n.most = left;
+		from->free = 1;
+		key->what = &same;
+		key->d[0] = accepts;
+	}
+	from->span = n;
+	key->d[3] = n.most;
+	key->d[4] = n.least;
 }
 
 static int make_key(struct mask *k, const struct trie *t, struct entry_key *key,
@@ -319,17 +343,19 @@ static int make_key(struct mask *k, const struct trie *t, struct entry_key *key,
 	key->serial = t->serial;
 	switch (top->kind) {
 	case ITEM_STRING:
-		text_key(t, key, from, ENTRY_STRING, item_dfa(k->g, top), d + 2);
+		text_key(key, from, ENTRY_STRING, item_dfa(k->g, top), d + 2);
+		string_key(t, key, from, item_span(top), k->g->goal[d[0]].alt + d[1]);
 		return INFER_OK;
 	case ITEM_NUMBER:
-		text_key(t, key, from, ENTRY_NUMBER, item_dfa(k->g, top), d + 2);
+		text_key(key, from, ENTRY_NUMBER, item_dfa(k->g, top), d + 2);
 		return INFER_OK;
 	case ITEM_CLASS_KEY:
-		text_key(t, key, from, ENTRY_NAME,
+		text_key(key, from, ENTRY_NAME,
 		         k->g->object[top->up->data[SHAPE]]->class[d[0]].names, d + 1);
+		string_key(t, key, from, SPAN_ANY, &(const struct alt){ 0 });
 		return INFER_OK;
 	case ITEM_TEXT:
-		text_key(t, key, from, ENTRY_TEXT, k->g->text, d);
+		text_key(key, from, ENTRY_TEXT, k->g->text, d);
 		return INFER_OK;
 	case ITEM_SLOT_KEY:
 		key->kind = ENTRY_SLOTS;
@@ -517,8 +543,7 @@ int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *to
 		names = has_names(q->k->g, top, &counted);
 	if (top->kind == ITEM_ELEMENT)
 		return fill_element(q, t, top);
-	if (!has_entry(top) || counted || item_is_near_limit(q->k->g, top, t->longest) ||
-	    (names && t->twice) || q->depth > DEEP)
+	if (!has_entry(top) || counted || (names && t->twice) || q->depth > DEEP)
 		return fill_exact(q, t, top);
 	q->depth++;
 	rc = fill_top(q, t, top, names);

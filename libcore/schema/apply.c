@@ -416,20 +416,42 @@ static int limit_length(struct schema *c, const struct todo *it, uint32_t most)
 	x->longest = most;
 	x->limit = it->v;
 	x->limit_neg = it->neg;
+	x->dead |= x->shortest > x->longest;
+	return INFER_OK;
+}
+
+/* The same from below; few characters are an automaton at once. */
+static int limit_below(struct schema *c, const struct todo *it, enum string_bound kind,
+                       uint32_t least)
+{
+	enum { FEW = 256 };
+	struct branch *x;
+
+	if (least <= FEW)
+		return apply_string(c, it, kind);
+	TRY(schema_fork(c, &x));
+	if (least <= x->shortest)
+		return INFER_OK;
+	x->shortest = least;
+	x->floor = it->v;
+	x->floor_neg = it->neg;
+	x->dead |= x->shortest > x->longest;
 	return INFER_OK;
 }
 
 int kw_maxLength_apply(struct schema *c, const struct todo *it)
 {
-	return it->neg ? apply_string(c, it, STRING_MAX_LENGTH)
-	               : limit_length(c, it, schema_count(it->v));
+	const uint32_t n = schema_count(it->v);
+
+	return it->neg ? limit_below(c, it, STRING_MAX_LENGTH, n + (n < DFA_FOREVER - 1))
+	               : limit_length(c, it, n);
 }
 
 int kw_minLength_apply(struct schema *c, const struct todo *it)
 {
 	const uint32_t n = schema_count(it->v);
 
-	return it->neg && n ? limit_length(c, it, n - 1) : apply_string(c, it, STRING_MIN_LENGTH);
+	return it->neg && n ? limit_length(c, it, n - 1) : limit_below(c, it, STRING_MIN_LENGTH, n);
 }
 
 /* -- all ------------------------------------------------------------------------------------ */

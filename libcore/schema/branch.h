@@ -54,9 +54,11 @@ struct branch {
 	struct fact *facts;       /* newest first */
 	const struct dfa *text;   /* accepted numbers or strings; NULL: all */
 	uint32_t min, max;        /* number of members or elements */
-	uint32_t longest;         /* the most characters of a string; DFA_FOREVER: no limit */
-	const struct json *limit; /* the keyword that sets it, negated if limit_neg */
-	int limit_neg;
+	/* limits on the characters of a string that text does not have yet; DFA_FOREVER: none */
+	uint32_t shortest, longest;
+	/* the keywords that set them, negated: 1 */
+	const struct json *floor, *limit;
+	int floor_neg, limit_neg;
 	uint32_t bits;             /* number of mask bits in use, without MASK_NAMES */
 	int lists;                 /* 1: properties or patternProperties name its members */
 	int listed;                /* 1: text has only values of const or enum */

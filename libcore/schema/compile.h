@@ -115,6 +115,12 @@ int schema_size(struct schema *c, const struct todo *it, int is_min);
  * location; the negated literal: it must differ. */
 int schema_constant(struct schema *c, const struct todo *it);
 
+/* ---- limit.c ---- */
+
+/* Apply the limits on the length of the strings a->text: as an automaton if it is small, or if strings
+ * are compared or combined; else they are counted. a->text NULL: no string is left. */
+int schema_limit_text(struct schema *c, const struct branch *b, struct alt *a);
+
 /* ---- disjoint.c ---- */
 
 /* True if no value of c->type satisfies the schemas at both locations; 0: unknown, or the budget is

@@ -220,59 +220,23 @@ static int expand_literal(struct schema *c, const struct todo *it)
 
 /* -- branches ------------------------------------------------------------------------------- */
 
-/* Add an alternative of numbers or strings; most, deep: as in struct alt. */
-static int add_text(struct schema *c, struct goal *g, const struct dfa *text, uint32_t most,
-                    uint32_t deep)
+/* Add an alternative of numbers or strings. */
+static int add_text(struct schema *c, struct goal *g, const struct alt *like)
 {
-	for (uint32_t i = 0; i < g->n && !most; i++)
-		if (g->alt[i].type == c->type && g->alt[i].text && !g->alt[i].most) {
+	const int counts = like->most || like->fewest;
+
+	for (uint32_t i = 0; i < g->n && !counts; i++)
+		if (g->alt[i].type == c->type && g->alt[i].text && !g->alt[i].most &&
+		    !g->alt[i].fewest) {
 			const struct dfa *both;
 
-			TRY(schema_memo(c, MEMO_OR, g->alt[i].text, text, &both));
+			TRY(schema_memo(c, MEMO_OR, g->alt[i].text, like->text, &both));
 			c->g->goal[c->goal].alt[i].text = both;
 			return INFER_OK;
 		}
 	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
-	g->alt[g->n++] =
-		(struct alt){ .type = (uint8_t)c->type, .text = text, .most = most, .deep = deep };
+	g->alt[g->n++] = *like;
 	return INFER_OK;
-}
-
-/* Return the greatest distance of a live state to an end. */
-static uint32_t deepest_state(const struct dfa *d)
-{
-	uint32_t deep = 0;
-
-	for (uint32_t s = 1; s < d->n_states; s++)
-		deep = d->least[s] > deep ? d->least[s] : deep;
-	return deep;
-}
-
-/* Apply the limit on the length of the strings of *text: as an automaton if it is small, or if
- * strings are compared or combined; else set *most and *deep (struct alt). NULL: none is left. */
-static int apply_limit(struct schema *c, const struct branch *b, const struct dfa **text,
-                       uint32_t *most, uint32_t *deep)
-{
-	/* states of the automaton that is worth it, and for limits of few tokens */
-	enum { SMALL = 1 << 11, MEDIUM = 1 << 15, FEW = 256 };
-	const struct dfa *d = *text, *lengths;
-	const uint64_t size = (uint64_t)d->n_states * b->longest;
-
-	if (d->greatest[d->start] <= b->longest && d->greatest[d->start] != DFA_FOREVER)
-		return INFER_OK;
-	if (d->least[d->start] > b->longest) {
-		*text = NULL;
-		return INFER_OK;
-	}
-	if (size > (b->longest <= FEW ? MEDIUM : SMALL) && !c->collect && !c->plain &&
-	    !c->opts.strings) {
-		*most = b->longest;
-		*deep = deepest_state(d);
-		return work_steps(&c->w, d->n_states / 8);
-	}
-	TRY(schema_string(c, b->limit, b->limit_neg ? STRING_MIN_LENGTH : STRING_MAX_LENGTH,
-	                  b->limit_neg, &lengths));
-	return schema_intersect(c, d, lengths, text);
 }
 
 static int any_text(struct schema *c, const struct dfa **out)
@@ -292,37 +256,43 @@ static int any_text(struct schema *c, const struct dfa **out)
 	return schema_cache(c, &any, (uint32_t)c->type, *out);
 }
 
+/* Append a branch of numbers or strings to the goal, or to c->collect. */
+static int finish_text(struct schema *c, const struct branch *b, struct alt *a)
+{
+	struct dfa *d;
+
+	a->text = b->text;
+	if (!a->text)
+		TRY(any_text(c, &a->text));
+	if (b->shortest || b->longest != DFA_FOREVER)
+		TRY(schema_limit_text(c, b, a));
+	if (!a->text)
+		return INFER_OK;
+	if (c->collect) {
+		if (!*c->collect) {
+			*c->collect = a->text;
+			return INFER_OK;
+		}
+		TRY(dfa_or(&d, *c->collect, a->text, c->w.left, c->w.err));
+		return schema_own(c, d, c->collect);
+	}
+	if (c->type == ALT_STRING)
+		TRY(schema_intersect(c, a->text, c->opts.strings, &a->text));
+	if (c->type == ALT_NUMBER && c->plain)
+		TRY(schema_plain_numbers(c, a->text, 0, &a->text));
+	if (c->type == ALT_NUMBER && c->opts.canonical)
+		TRY(schema_canonical_numbers(c, a->text, b->listed, &a->text));
+	return add_text(c, c->g->goal + c->goal, a);
+}
+
 /* Append a branch without choices to the goal, as an alternative. */
 static int finish_branch(struct schema *c, const struct branch *b)
 {
 	struct alt a = { .type = (uint8_t)c->type };
-	const struct dfa *text = b->text;
-	uint32_t most = 0, deep = 0;
 	struct goal *g;
-	struct dfa *d;
 
-	if ((c->type == ALT_NUMBER || c->type == ALT_STRING) && !text)
-		TRY(any_text(c, &text));
-	if (b->longest != DFA_FOREVER)
-		TRY(apply_limit(c, b, &text, &most, &deep));
-	if (b->longest != DFA_FOREVER && !text)
-		return INFER_OK;
-	if (c->collect) {
-		if (!*c->collect) {
-			*c->collect = text;
-			return INFER_OK;
-		}
-		TRY(dfa_or(&d, *c->collect, text, c->w.left, c->w.err));
-		return schema_own(c, d, c->collect);
-	}
-	if (c->type == ALT_STRING)
-		TRY(schema_intersect(c, text, c->opts.strings, &text));
-	if (c->type == ALT_NUMBER && c->plain)
-		TRY(schema_plain_numbers(c, text, 0, &text));
-	if (c->type == ALT_NUMBER && c->opts.canonical)
-		TRY(schema_canonical_numbers(c, text, b->listed, &text));
-	if (text)
-		return add_text(c, c->g->goal + c->goal, text, most, deep);
+	if (c->type == ALT_NUMBER || c->type == ALT_STRING)
+		return finish_text(c, b, &a);
 	if (c->type == ALT_ARRAY)
 		TRY(schema_array(c, b, &a));
 	else if (c->type == ALT_OBJECT)

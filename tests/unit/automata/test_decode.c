@@ -144,14 +144,15 @@ static void test_reaches(void **state)
 	assert_int_equal(dfa_words(&d, words, 3, &left, NULL), INFER_OK);
 	for (uint32_t lo = 0; lo < 300; lo++)
 		for (uint32_t hi = lo; hi < 300; hi++)
-			assert_int_equal(dfa_reaches(d, d->start, lo, hi, DFA_FAR),
+			assert_int_equal(dfa_reaches(d, d->start, lo, hi, SPAN_ANY),
 			                 (lo <= 'b' && hi >= 'b') || (lo <= 0xe9 && hi >= 0xe9));
-	assert_int_equal(dfa_reaches(d, d->start, 300, 319, DFA_FAR), 0);
-	assert_int_equal(dfa_reaches(d, d->start, 321, DFA_MOST_CP, DFA_FAR), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 300, 319, SPAN_ANY), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 321, DFA_MOST_CP, SPAN_ANY), 0);
 	/* of the word of two characters one is missing after the first */
-	assert_int_equal(dfa_reaches(d, d->start, 320, 320, 0), 0);
-	assert_int_equal(dfa_reaches(d, d->start, 320, 320, 1), 1);
-	assert_int_equal(dfa_reaches(d, d->start, 'b', 'b', 0), 1);
+	assert_int_equal(dfa_reaches(d, d->start, 320, 320, (struct span){ 0, 0 }), 0);
+	assert_int_equal(dfa_reaches(d, d->start, 320, 320, (struct span){ 0, 1 }), 1);
+	assert_int_equal(dfa_reaches(d, d->start, 'b', 'b', (struct span){ 0, 0 }), 1);
+	assert_int_equal(dfa_reaches(d, d->start, 320, 320, (struct span){ 2, 9 }), 0);
 	dfa_free(d);
 }
 

@@ -60,6 +60,8 @@ static const char *const mask_cases[] = {
 	/* counted: the limit is near from the beginning, then far */
 	"{'type':'string','pattern':'^(?:[a-f ]{150}|[0-9]{149}x)?[ab ]*$','maxLength':160}",
 	"{'type':['string','integer'],'maxLength':5000}",
+	"{'type':'string','minLength':260,'pattern':'^(?:[a-f ]{270}|[ab1]{250}|[ab ]*)$'}",
+	"{'type':['string','integer'],'minLength':300,'maxLength':5000}",
 	"{'type':'string','pattern':'ab'}",
 	"{'type':'string','format':'date'}",
 	"{'type':'string','format':'email'}",

@@ -23,6 +23,16 @@ static const char *const schemas[] = {
 	"{'type':['string','null'],'anyOf':[{'maxLength':180," WIDE "},{'maxLength':2}]}",
 	"{'type':'string','format':'email','maxLength':100}",
 	"{'type':'string','maxLength':2000,'pattern':'^a*$'}",
+	"{'type':'string','minLength':300}",
+	"{'type':'string','not':{'maxLength':299}}",
+	"{'type':'string','minLength':300,'maxLength':330}",
+	"{'type':'string','minLength':300,'maxLength':300}",
+	"{'type':'string','minLength':257,'pattern':'^(?:a{270}|b{255}|c*)$'}",
+	"{'type':'string','minLength':300,'maxLength':310,'pattern':'^[ab]*c$'}",
+	/* not words of all lengths */
+	"{'type':'string','minLength':260,'maxLength':290,'pattern':'^(?:abcdefg)*$'}",
+	"{'type':'string','minLength':260,'maxLength':300,'pattern':'^(?:(?:ab)*|c{299})$'}",
+	"{'type':['string','null'],'anyOf':[{'minLength':280},{'maxLength':2}]}",
 };
 enum { N_SCHEMAS = sizeof schemas / sizeof *schemas };
 
@@ -73,7 +83,7 @@ static int counts(const struct grammar *g)
 	const struct goal *x = g->goal + g->root;
 
 	for (uint32_t k = 0; k < x->n; k++)
-		if (x->alt[k].most)
+		if (x->alt[k].most || x->alt[k].fewest)
 			return 1;
 	return 0;
 }
@@ -149,6 +159,10 @@ static void test_cost(void **state)
 		"{'type':'array','maxItems':2147483647,'items':{'type':'string','maxLength':99999}"
 		"}",
 		"{'type':'object','maxProperties':2147483647}",
+		"{'type':'string','minLength':2147483647}",
+		"{'type':'string','minLength':1e300}",
+		"{'type':'string','minLength':1000000,'maxLength':2000000,'pattern':'^[a-z]*$'}",
+		"{'type':'string','not':{'maxLength':1000000}}",
 	};
 
 	(void)state;

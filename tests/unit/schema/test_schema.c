@@ -346,7 +346,8 @@ static const struct {
 	{ "{'patternProperties':{'(':true}}", INFER_EINVAL, "#/patternProperties/(: " },
 	{ "{'pattern':'(a)\\\\1'}", INFER_EUNSUP, "#/pattern: " },
 	{ "{'pattern':'^(a|b)*a(a|b){40}$'}", INFER_EUNSUP, "#/pattern: " },
-	{ "{'minLength':4000000000}", INFER_EUNSUP, "#/minLength: " },
+	{ "{'items':{'minLength':4000000000},'uniqueItems':true}", INFER_EUNSUP,
+	  "#/items/minLength: " },
 	{ "{'propertyNames':{'maxLength':4000000000}}", INFER_EUNSUP,
 	  "#/propertyNames/maxLength: " },
 };
