@@ -258,10 +258,12 @@ static int parse_alternatives(struct regex *x, const char **at, uint32_t depth, 
 
 int regex_parse(struct regex *x, struct work *w, const char *text, size_t n)
 {
-	const char *at = text;
+	const char *at;
 	struct re *tree;
 
+	text = n ? text : ""; /* NULL has no end */
 	*x = (struct regex){ .w = w, .text = text, .end = text + n };
+	at = text;
 	size_t good = n ? utf8_check(text, n) : 0;
 
 	if (good < n)
