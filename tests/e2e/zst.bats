@@ -94,7 +94,7 @@ SAYS='m.gguf.zst: compressed: unpacked to [0-9.]* MiB of memory that no other pr
 	fails 3 'flip.zst: the compressed data is damaged: .*, at byte [0-9]*$' infer-run -m flip.zst x
 	printf 'no model at all' >text
 	zst text text.zst
-	fails 3 'text.zst: not a model file: it begins with 6e 6f 20 6d$' infer-run -m text.zst x
+	fails 3 'text.zst: not a model file, but text: it begins with "no model at all"$' infer-run -m text.zst x
 	fails 1 'none.gguf.zst: No such file' infer-run -m none.gguf.zst x
 	cp m.gguf plain.gguf.zst
 	infer-run -q -m plain.gguf.zst --no-stdin -n 1 the
