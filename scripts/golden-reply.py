@@ -193,6 +193,14 @@ ODD = [
     ("lfm2", "[look_up(n=1, text='it\\'s')]x", "x", "", [call("look_up", "{\"n\": 1, \"text\": \"it's\"}")]),
     ("lfm2", "[look_up(list=[(1, True), {'a': None,}], text='''b''',)]", "", "", [call("look_up", "{\"list\": [[1, true], {\"a\": null}], \"text\": \"b\"}")]),
     ("lfm2", "[look_up(n=]", "", "", [call("look_up", "{\"n\": null}")]),
+    # a tag, or a call without arguments, that the end of the answer cut: not text after a call
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}\n</too", "", "", [call("look_up", "{}")]),
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}\n</tool_call>\n<tool_c", "", "", [call("look_up", "{}")]),
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}\n</tool_call>\n<tool_call>", "", "", [call("look_up", "{}")]),
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}\n</tool_call>\n<tool_call>{\"name\": \"loo", "", "", [call("look_up", "{}")]),
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}</tool_call> so <", "so <", "", [call("look_up", "{}")]),
+    ("hermes", "<tool_call>{\"name\": \"look_up\", \"arguments\": {}}</two", "</two", "", [call("look_up", "{}")]),
+    ("hermes", "so </too", "so </too", "", []),
     # in strings of Python
     ("lfm2", "[look_up(text=\"a\\nb\\t\\\\c\\d\")]", "", "", [call("look_up", json.dumps({"text": "a\nb\t\\c\\d"}))]),
     # calls before the reasoning is closed

@@ -420,3 +420,21 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 		rc = stray_tag(r, p, m);
 	return rc == P_NO ? fence_at(r, p, m) : rc;
 }
+
+int reply_tag_begun(const struct infer_reply *r, size_t p)
+{
+	static const char special[] =
+		DIALECT_WS DIALECT_NAME DIALECT_ANY DIALECT_IDB DIALECT_IDE DIALECT_PEEK;
+	const struct dialect *f = r->f;
+	struct reply_mark m;
+
+	if (p == r->in.len)
+		return 0;
+	if (match_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER, &m) ==
+	    P_NEED)
+		return 1;
+	for (size_t i = 0; i < sizeof f->head / sizeof *f->head && f->head[i].as; i++)
+		if (strcspn(f->head[i].as, special) && call_at(r, p, &f->head[i], &m) == P_NEED)
+			return 1;
+	return 0;
+}

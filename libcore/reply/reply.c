@@ -190,6 +190,8 @@ int infer_reply_end(infer_reply *r, infer_error *err)
 	if (r->over)
 		return r->rc ? err_nomem(err) : INFER_OK;
 	if (!r->reader) {
+		if (r->after && reply_tag_begun(r, r->at)) /* truncated, and not text */
+			r->in.len = r->at;
 		r->over = 1;
 		TRY(parse_input(r, err));
 	}

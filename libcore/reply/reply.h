@@ -157,6 +157,9 @@ int reply_missing(const struct infer_reply *r); /* P_NEED, or P_NO at the end of
 int reply_literal(const struct infer_reply *r, size_t p, const char *s);
 int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m);
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m);
+/* True if the input from p on is the beginning of a tag that closes calls, or of a call that begins with a tag,
+ * and more bytes are needed for the whole of it. */
+int reply_tag_begun(const struct infer_reply *r, size_t p);
 /* Match white space, then one byte of `want`; move *p after it. */
 int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want);
 int reply_is(const struct infer_reply *r, size_t p, size_t n, const char *s);

@@ -55,7 +55,9 @@ void infer_reply_free(infer_reply *r);
  * INFER_ENOMEM  r can only be freed */
 int infer_reply_put(infer_reply *r, const char *bytes, size_t n, infer_error *err);
 /* End the answer: add the bytes that were held back to their part.  A truncated call keeps the
- * arguments that were added.  INFER_ENOMEM  as infer_reply_put */
+ * arguments that were added.  After a call, a truncated tag, and a call truncated before its
+ * arguments, are removed.
+ * INFER_ENOMEM  as infer_reply_put */
 int infer_reply_end(infer_reply *r, infer_error *err);
 
 /* after this many calls, the rest of the answer is content */
