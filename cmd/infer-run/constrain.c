@@ -81,6 +81,15 @@ static void write_choices(struct constrain *c, const struct opt_list *l)
 	jw_end(&w);
 }
 
+/* True if the argument of --grammar is a grammar, not a file: it has more than one line, a rule of GBNF, or it
+ * begins with the rule `start` of Lark. */
+static int is_grammar(const char *s)
+{
+	s += strspn(s, " \t");
+	return strchr(s, '\n') || strstr(s, "::=") ||
+	       (!strncmp(s, "start", 5) && s[5 + strspn(s + 5, " \t")] == ':');
+}
+
 /* Set the form and the text of the constraint. */
 static int read_source(struct constrain *c, const struct constrain_args *a, infer_error *err)
 {
@@ -90,6 +99,10 @@ static int read_source(struct constrain *c, const struct constrain_args *a, infe
 	}
 	if (a->grammar) {
 		c->source.form = INFER_GRAMMAR_RULES;
+		if (is_grammar(a->grammar)) {
+			buf_puts(&c->text, a->grammar);
+			return INFER_OK;
+		}
 		return file_read(&c->text, a->grammar, MAX_FILE_BYTES, err);
 	}
 	c->source.form = a->regex      ? INFER_GRAMMAR_REGEX

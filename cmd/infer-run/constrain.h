@@ -20,7 +20,7 @@ struct constrain_args {
 	  .without = CONSTRAINTS }, \
 	{ OPT_FLAG, 0, "json-object", NULL, "a JSON object", offsetof(T, m.json_object), .value = 1, \
 	  .marks = OPT_SERVER, .without = CONSTRAINTS }, \
-	{ OPT_STR, 0, "grammar", "FILE", "a text by the rules in FILE (GBNF or Lark)", offsetof(T, m.grammar), \
+	{ OPT_STR, 0, "grammar", "FILE|RULES", "a text by these rules (GBNF or Lark)", offsetof(T, m.grammar), \
 	  .marks = OPT_SERVER, .values = "@file", .without = CONSTRAINTS }, \
 	{ OPT_STR, 0, "regex", "REGEX", "a text that matches REGEX as a whole", offsetof(T, m.regex), \
 	  .marks = OPT_SERVER, .without = CONSTRAINTS }, \

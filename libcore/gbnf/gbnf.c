@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 200, MOST_CODE = 1 << 20 };
@@ -21,6 +22,15 @@ static int fail_at(struct gbnf *p, const char *at, const char *what)
 	for (const char *s = p->text; s < at; s++)
 		line += *s == '\n';
 	return err_set(p->w.err, INFER_EINVAL, "line %u of the grammar: %s", line, what);
+}
+
+static int fail_undefined(struct gbnf *p, const struct rule *r)
+{
+	char what[96];
+
+	snprintf(what, sizeof what, "rule %.*s is not defined", r->n < 60 ? (int)r->n : 60,
+	         r->name);
+	return fail_at(p, r->used, what);
 }
 
 static int is_name_char(char c)
@@ -435,7 +445,7 @@ int gbnf_parse(struct gbnf *p)
 		return err_set(p->w.err, INFER_EINVAL, "the grammar has no rule root");
 	for (uint32_t i = 0; i < p->n_rules; i++)
 		if (p->rule[i].start == NOWHERE)
-			return fail_at(p, p->rule[i].used, "this rule is not defined");
+			return fail_undefined(p, p->rule + i);
 	p->root = root;
 	return INFER_OK;
 }

@@ -90,6 +90,11 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	echo 'root ::= a' >rules
 	fails 5 '--grammar: ' go --grammar rules the
 	fails 1 'missing' go --grammar missing the
+	# the rules themselves
+	same yes "$(go --grammar 'root ::= "yes"' the)"
+	same yes "$(go --grammar 'start: "yes"' the)"
+	same yes "$(go --grammar $'one: "yes"\nstart: one' the)"
+	fails 5 'line 1 of the grammar: rule other is not defined' go --grammar 'root ::= "yes" other' the
 	fails 2 '--choice does not go with --regex' go --regex a --choice b the
 	fails 2 '--regex does not go with -i' infer-run -i --regex a
 }

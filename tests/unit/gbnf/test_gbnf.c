@@ -93,7 +93,7 @@ static void test_refused(void **state)
 		{ "", INFER_EINVAL, "the grammar has no rule root" },
 		{ "rot ::= \"a\"", INFER_EINVAL, "the grammar has no rule root" },
 		{ "root ::= \"a\" x\n", INFER_EINVAL,
-		  "line 1 of the grammar: this rule is not defined" },
+		  "line 1 of the grammar: rule x is not defined" },
 		{ "a ::= \"a\"\nroot ::= a\na ::= \"b\"", INFER_EINVAL,
 		  "line 3 of the grammar: this rule is defined twice" },
 		{ "root ::= \"a", INFER_EINVAL, "line 1 of the grammar: this text has no end" },
