@@ -47,8 +47,10 @@ struct batch {
 	struct earlier earlier;
 	int32_t most; /* stop reading at this many queued and running samples */
 	uint64_t requests, failed, cut;
-	uint64_t full;      /* text answers that the context cut */
-	int64_t first_full; /* line number of the first such answer */
+	uint64_t full;        /* text answers that the context cut */
+	int64_t first_full;   /* line number of the first such answer */
+	uint64_t unsatisfied; /* text answers that -n cut before they satisfied the constraint */
+	int64_t first_unsatisfied;
 	int64_t synced_ns, began_ns;
 };
 
@@ -83,6 +85,8 @@ static int text_answer(struct batch *b, const infer_job *j, const struct infer_c
 {
 	if (run_cut(b->run, c) && !b->full++)
 		b->first_full = j->line;
+	if (run_unsatisfied(b->run, c) && !b->unsatisfied++)
+		b->first_unsatisfied = j->line;
 	buf_clear(&b->line);
 	if (j->request.embed)
 		embed_line(&b->line, c);
@@ -473,6 +477,12 @@ static int outcome(const struct batch *b)
 		say_warning("the context was full for %llu answers, the first that of line %lld: "
 		            "they are cut",
 		            (unsigned long long)b->full, (long long)b->first_full);
+	if (b->unsatisfied)
+		say_warning("-n %lld cut %llu answers, the first that of line %lld, before they "
+		            "satisfied %s",
+		            (long long)b->run->o->max_tokens, (unsigned long long)b->unsatisfied,
+		            (long long)b->first_unsatisfied,
+		            constrain_given(&b->run->o->constrain));
 	if (!b->failed)
 		return b->cut && b->run->o->fail_on_length ? EXIT_LENGTH : EXIT_DONE;
 	if (b->text)

@@ -214,10 +214,26 @@ static void print_rates(const struct run *r, const struct infer_usage *u)
 	         first, (long long)(u->prompt_tokens + u->completion_tokens), (int)info.ctx);
 }
 
-/* Run the request once. *cut: 1 if the context cut the answer. An error of the request is also written as a
+/* What to report of the answers of --repeat. */
+struct cut {
+	int context;             /* 1: the context cut an answer */
+	const char *unsatisfied; /* the option that an answer cut by -n does not satisfy, or NULL */
+};
+
+/* Warn about answers that were cut. A record shows its length itself. */
+static void warn_of_cuts(const struct run *r, const struct cut *cut)
+{
+	if (cut->context)
+		warn_cut(r);
+	else if (cut->unsatisfied && r->o->output == OUTPUT_TEXT)
+		say_warning("-n %lld cut the answer before it satisfied %s",
+		            (long long)r->o->max_tokens, cut->unsatisfied);
+}
+
+/* Run the request once, and set *cut if the answer was cut. An error of the request is also written as a
  * record. */
 static int run_once(const struct run *r, infer_job *j, const struct prompt *prompt,
-                    infer_records *w, struct infer_usage *usage, int *cut)
+                    infer_records *w, struct infer_usage *usage, struct cut *cut)
 {
 	struct sink s = { .run = r, .prompt = prompt, .writer = w };
 	struct infer_answer a;
@@ -235,7 +251,9 @@ static int run_once(const struct run *r, infer_job *j, const struct prompt *prom
 	if (s.task) {
 		infer_task_answer(s.task, &a);
 		*usage = a.choices->usage;
-		*cut = run_cut(r, a.choices);
+		cut->context |= run_cut(r, a.choices);
+		if (!cut->unsatisfied)
+			cut->unsatisfied = run_unsatisfied(r, a.choices);
 		if (!rc)
 			print_rates(r, usage);
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
@@ -278,7 +296,8 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 	char id[24];
 	size_t n = (size_t)r->o->repeat, done = 0;
 	struct infer_usage *usage = mem_zalloc(MEM_BASE, n, sizeof *usage);
-	int code = EXIT_DONE, cut = 0;
+	struct cut cut = { .context = 0 };
+	int code = EXIT_DONE;
 
 	if (!usage) {
 		say_error("out of memory for --repeat");
@@ -297,8 +316,7 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 		if (!done++ && r->o->stats)
 			stats_first(r);
 	}
-	if (cut)
-		warn_cut(r);
+	warn_of_cuts(r, &cut);
 	if (r->o->stats)
 		stats_take(r, usage, done);
 	mem_free(usage);

@@ -73,6 +73,10 @@ static void read_end(struct handoff *h, const struct json *v)
 	h->length = json_equals(json_get(v, "finish_reason"), "length");
 	if (h->length && json_is(used, JSON_INT) && used->i != h->o->max_tokens)
 		say_warning("the context of the server is full, and the answer is cut");
+	else if (h->length && h->o->max_tokens && h->o->output == OUTPUT_TEXT &&
+	         constrain_given(&h->o->constrain))
+		say_warning("-n %lld cut the answer: it may not satisfy %s",
+		            (long long)h->o->max_tokens, constrain_given(&h->o->constrain));
 }
 
 /* Read an event of the answer and print its text. */

@@ -185,6 +185,32 @@ int run_cut(const struct run *r, const struct infer_choice *c)
 	       c->usage.completion_tokens != r->o->max_tokens;
 }
 
+const char *run_unsatisfied(const struct run *r, const struct infer_choice *c)
+{
+	const struct constrain_args *o = &r->o->constrain;
+	const char *name, *given = constrain_given(o);
+	struct infer_reply_parts parts = { .n_calls = 0 };
+	struct infer_reply_call call;
+	size_t at;
+	int done = 0;
+
+	if (!given && constrain_calls(o, &name) > INFER_CALLS_AUTO)
+		given = "--tool-choice";
+	if (!given || c->finish != INFER_FINISH_LENGTH || !r->o->max_tokens ||
+	    c->usage.completion_tokens != r->o->max_tokens)
+		return NULL;
+	if (c->reply)
+		infer_reply_get(c->reply, &parts);
+	if (parts.n_calls) {
+		infer_reply_call(c->reply, parts.n_calls - 1, &call);
+		return call.whole ? NULL : given;
+	}
+	if (r->constrain.grammar &&
+	    infer_grammar_check(r->constrain.grammar, c->text.at, c->text.len, &done, &at, NULL))
+		done = 0;
+	return done ? NULL : given;
+}
+
 const char *run_more_room(const struct run *r)
 {
 	struct infer_engine_info info;

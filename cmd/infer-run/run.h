@@ -135,6 +135,8 @@ int run_unchanged(const struct run *r, int rc, infer_error *err);
 
 /* True if the context was full before the answer ended or had -n tokens. */
 int run_cut(const struct run *r, const struct infer_choice *c);
+/* Return the option that the answer does not satisfy because -n cut it; NULL: none. */
+const char *run_unsatisfied(const struct run *r, const struct infer_choice *c);
 /* Return how to enlarge the context, as the end of a sentence. */
 const char *run_more_room(const struct run *r);
 /* Return the limit of a prompt for input_read: the bytes that the context can hold. Borrows from r. */

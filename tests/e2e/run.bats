@@ -101,6 +101,20 @@ closed_pipe()
 	same length "$(json finish_reason <out)"
 }
 
+@test "an answer that -n cut before it satisfied its constraint is said on standard error: not one that satisfies it" {
+	said() { infer-run --no-stdin --temp 0 "$@" the 2>&1 >/dev/null; }
+	same 'infer-run: warning: -n 3 cut the answer before it satisfied --json-schema' "$(said -n 3 --json-schema '{"type":"string","minLength":20}')"
+	same 'infer-run: warning: -n 3 cut the answer before it satisfied --regex' "$(said -n 3 --repeat 2 --regex '[a-z]{40}')"
+	same 'infer-run: warning: -n 2 cut 2 answers, the first that of line 1, before they satisfied --regex' \
+		"$(printf 'the\nof\n' | infer-run -m demo -n 2 --lines --regex '[a-z]{40}' 2>&1 >/dev/null)"
+	[ -z "$(said -q -n 3 --regex '[a-z]{40}')" ]
+	[ -z "$(said -n 3 --regex '[a-z]*')" ]
+	[ -z "$(said -n 3 --json --regex '[a-z]{40}')" ]
+	[ -z "$(said -n 0 --regex '[a-z]{40}')" ]
+	[ -z "$(said -n 40 --choice yes)" ]
+	run -6 infer-run -q --no-stdin --temp 0 -n 3 --fail-on-length --regex '[a-z]{40}' the
+}
+
 @test "a prompt longer than the context exits with 4 and says both" {
 	fails 4 '64' go -c 64 "$(yes the | head -n 100 | tr '\n' ' ')"
 }
