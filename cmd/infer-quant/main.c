@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static const struct help_line examples[] = {
 	{ "infer-quant --type Q4_K_M f16.gguf q4.gguf", "the commonest mix" },
@@ -55,6 +56,32 @@ static int is_type(const char *word)
 	return 0;
 }
 
+/* True if a word is written like a type that there is not, and names no file. */
+static int is_like_type(const char *word)
+{
+	size_t n = strcspn(word, "0123456789");
+
+	return ((n == 1 && strchr("QqFf", *word)) || (n == 2 && !strncasecmp(word, "IQ", 2))) &&
+	       word[n] && !strchr(word, '.') && !strchr(word, '/') && access(word, F_OK);
+}
+
+/* Refuse TYPE IN [OUT], and a type that is not known. */
+static int check_words(const struct opt_rest *rest, infer_error *err)
+{
+	char *const *words = rest->words;
+
+	if (rest->n_words > 1 && is_type(words[0]) && access(words[0], F_OK))
+		return err_set(err, INFER_EINVAL, "try infer-quant --type %.20s %.100s %.100s",
+		               words[0], words[1], rest->n_words > 2 ? words[2] : "OUT");
+	for (int i = 0; i < rest->n_words; i++)
+		if (is_like_type(words[i]) && !is_type(words[i]))
+			return err_set(err, INFER_EINVAL,
+			               "'%.20s' is not a type or mix; the manual of infer-quant "
+			               "lists them",
+			               words[i]);
+	return INFER_OK;
+}
+
 /* Refuse the order of llama-quantize, IN [OUT] TYPE, with the command to type. */
 static int check_order(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
 {
@@ -63,6 +90,7 @@ static int check_order(const struct quant_opts *o, const struct opt_rest *rest, 
 
 	if (o->type || o->copy || o->merge || o->recipe || o->max_bytes || o->bpw > 0)
 		return INFER_OK;
+	TRY(check_words(rest, err));
 	while (at < n && at < 3 && !is_type(words[at]) && strcasecmp(words[at], "copy"))
 		at++;
 	if (at >= n || at >= 3)

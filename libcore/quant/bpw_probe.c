@@ -61,9 +61,11 @@ static int choose_windows(struct bpw_probe *p, infer_error *err)
 	if (!p->ids)
 		return err_nomem(err);
 	if (take < 2)
-		return err_set(err, INFER_EINVAL,
-		               "the text has %zu tokens; it needs two windows of %zu, %zu tokens",
-		               n, size, 2 * size);
+		return err_set(
+			err, INFER_EINVAL,
+			"the text has %zu tokens; it needs two windows of %zu, %zu tokens: use "
+			"more text, or smaller windows by -c",
+			n, size, 2 * size);
 	return INFER_OK;
 }
 

@@ -91,9 +91,11 @@ static int check_opts(struct text *t, const struct infer_eval_opts *o, infer_err
 	}
 	t->windows = o->n_ids / (size_t)t->window;
 	if (t->windows < 2)
-		return err_set(err, INFER_EINVAL,
-		               "the text has %zu tokens; it needs two windows of %d, %d tokens",
-		               o->n_ids, (int)t->window, 2 * (int)t->window);
+		return err_set(
+			err, INFER_EINVAL,
+			"the text has %zu tokens; it needs two windows of %d, %d tokens: use "
+			"more text, or smaller windows by -c",
+			o->n_ids, (int)t->window, 2 * (int)t->window);
 	for (int i = REF; i < t->n_sides; i++)
 		TRY(same_vocabulary(t->of[MODEL]->model, t->of[i]->model, names[i], err));
 	return INFER_OK;

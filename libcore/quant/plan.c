@@ -306,7 +306,9 @@ static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_e
 		return err_set(err, INFER_EINVAL,
 		               "a recipe cannot be combined with --type or --keep");
 	if (o->type && !mix_find(o->type))
-		return err_set(err, INFER_EINVAL, "'%.60s' is not a type or mix", o->type);
+		return err_set(err, INFER_EINVAL,
+		               "'%.60s' is not a type or mix; the manual of infer-quant lists them",
+		               o->type);
 	if (!o->recipe && o->type) {
 		TRY(recipe_make(&q->own_recipe, mix_find(o->type), o->imatrix, o->keep, o->n_keep,
 		                err));

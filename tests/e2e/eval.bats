@@ -120,7 +120,7 @@ evaluate() { infer-quant eval "$@"; }
 	fails 2 'goes with -f only' evaluate --choices q --ref "$OTHER"
 	fails 2 'takes no argument' evaluate more -f "$text"
 	fails 2 'two windows of 512' evaluate -f "$BATS_FILE_TMPDIR/window"
-	fails 2 'two windows of 30, 60 tokens' evaluate -c 30 -f "$BATS_FILE_TMPDIR/window"
+	fails 2 'two windows of 30, 60 tokens: use more text, or smaller windows by -c' evaluate -c 30 -f "$BATS_FILE_TMPDIR/window"
 	fails 2 'at least 4' evaluate -c 3 -f "$text"
 	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o

@@ -130,6 +130,11 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	fails 2 "try infer-quant --type q8_0 $F16 x.gguf\$" infer-quant "$F16" x.gguf q8_0 4
 	fails 2 "try infer-quant --type Q8_0 $F16 OUT\$" infer-quant "$F16" Q8_0
 	fails 2 "try infer-quant --copy $F16 x.gguf\$" infer-quant "$F16" x.gguf COPY
+	# the type first, and one that there is not
+	fails 2 "try infer-quant --type Q4_K_M $F16 x.gguf\$" infer-quant Q4_K_M "$F16" x.gguf
+	fails 2 "try infer-quant --type Q4_K_M $F16 OUT\$" infer-quant Q4_K_M "$F16"
+	fails 2 "'Q9_X' is not a type or mix; the manual of infer-quant lists them" infer-quant Q9_X "$F16" x.gguf
+	fails 2 "'Q9_X' is not a type or mix; the manual" infer-quant "$F16" x.gguf Q9_X
 	[ ! -e x.gguf ] && [ ! -e Q8_0 ]
 }
 

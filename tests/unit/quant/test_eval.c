@@ -354,8 +354,10 @@ static void test_refused(void **state)
 	draw(&g, "", "", "");
 	o.ids = g.ids;
 	o.n_ids = 99;
-	refused(INFER_EINVAL, "the text has 99 tokens; it needs two windows of 50, 100 tokens", &m,
-	        NULL, &o);
+	refused(INFER_EINVAL,
+	        "the text has 99 tokens; it needs two windows of 50, 100 tokens: "
+	        "use more text, or smaller windows by -c",
+	        &m, NULL, &o);
 	o.n_ids = 0;
 	refused(INFER_EINVAL, "the text has 0 tokens", &m, NULL, &o);
 	o.n_ids = 155;
