@@ -44,7 +44,8 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (rest.n_words) {
-		say_error("'%.60s' is not an option; a model is -m MODEL, see -h", rest.words[0]);
+		say_error("'%.60s' is not an option; if it is a model: -m %.60s", rest.words[0],
+		          rest.words[0]);
 		code = EXIT_USAGE;
 	} else {
 		code = serve(&o, serve_rows);

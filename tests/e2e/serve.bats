@@ -615,7 +615,7 @@ until_busy() # PID
 		fails 2 'listen' infer-serve -m "$M" --listen "$bad"
 	done
 	fails 2 'no model' env -u INFER_MODEL infer-serve
-	fails 2 "'x' is not an option" infer-serve -m "$M" x
+	fails 2 "'x' is not an option; if it is a model: -m x" infer-serve -m "$M" x
 	fails 1 'nokeys' infer-serve -m "$M" --api-key-file nokeys
 	printf 'a key\n' >bad
 	fails 3 'bad: line 1: a key must have no space' infer-serve -m "$M" --api-key-file bad
