@@ -214,7 +214,7 @@ static void print_rates(const struct run *r, const struct infer_usage *u)
 	         first, (long long)(u->prompt_tokens + u->completion_tokens), (int)info.ctx);
 }
 
-/* What to report of the answers of --repeat. */
+/* The cuts of all answers of --repeat. */
 struct cut {
 	int context;             /* 1: the context cut an answer */
 	const char *unsatisfied; /* the option that an answer cut by -n does not satisfy, or NULL */

@@ -127,6 +127,13 @@ sections() { LC_ALL=C readelf -SW "$1" | grep -cE "$2"; }
 	rm new/release/infer-run
 	d V=1 >out
 	grep -q '^cc .* -o .*new/release/infer-run ' out
+	# all is built again if the flags are others, and that is said
+	d CFLAGS=-O1 "$PWD/new/release/cmd/infer-run/main.c.o" >out
+	same "$PWD/new/release: the compiler or its flags are not those of the last build: all is built again" "$(head -n 1 out)"
+	d CFLAGS=-O1 "$PWD/new/release/cmd/infer-run/main.c.o" >out
+	[ ! -s out ]
+	d -s CFLAGS=-O2 "$PWD/new/release/cmd/infer-run/main.c.o" >out
+	[ ! -s out ]
 	# one core where no -j is given
 	same 'building 100 files on 1 core: about a minute' "$("$TOP/scripts/how-long" 100 1 | sed 's/ (make -j.*//')"
 	same 'building 10000 files on 1 core: about 59 minutes' "$("$TOP/scripts/how-long" 10000 '' | sed 's/ (make -j.*//')"
