@@ -54,7 +54,7 @@ static int find_instance(struct lark *p, struct scope *scope, const struct node 
 static int emit_call(struct lark *p, struct scope *scope, const struct node *body, int has_param,
                      uint64_t param)
 {
-	uint32_t number;
+	uint32_t number = 0;
 
 	TRY(find_instance(p, scope, body, has_param, param, &number));
 	return emit_op(p, OP_CALL, number, 0);
