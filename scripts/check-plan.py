@@ -66,7 +66,8 @@ def main():
                 rows[model]["peak"] = peak_bytes([run, "-m", model, "--no-stdin", "--raw", "--ignore-eos", "-n", str(OUTPUT), "-c",
                                                   str(tokens + OUTPUT), "--repeat", "50" if small else "1", text], env)
     except KeyboardInterrupt:  # also SIGTERM: what was measured is compared
-        pass
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one may follow, of a program around this one
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     rows = {m: r for m, r in rows.items() if r["ran"] and "peak" in r}
     near = light = 0
     for model, r in rows.items():
