@@ -378,6 +378,14 @@ man/infer-serve.1: the entry 'GET /version' names GET /version, which has no row
 	same '1 passed, 0 failed, 0 skipped' "${lines[-1]}"
 }
 
+@test "run-tests ends a program that does not end, with all that it started, and names it" {
+	printf '#!/bin/sh\necho 1..1\necho "ok 1 - one"\nsleep 1000 &\necho $! >left\nwait\n' >a
+	chmod +x a
+	TEST_LIMIT=1 run -1 "$TOP/scripts/run-tests" ./a
+	[[ $output == *"./a did not end within 1 s"*"1 passed, 1 failed, 0 skipped" ]]
+	until ! kill -0 "$(cat left)" 2>/dev/null; do sleep 0.02; done
+}
+
 @test "run-tests fails a program in which the sanitizer of undefined behaviour finds something" {
 	printf '#include <stdio.h>\nint main(int n, char **v) { (void)v; int x = n << (n + 40); printf("1..1\\nok 1\\n"); return x == 77; }\n' >a.c
 	cc -fsanitize=undefined -o a a.c
