@@ -74,9 +74,11 @@ struct backend_model {
 	const struct backend_group *groups; /* groups of the KV cache; only `need` reads them */
 	int n_groups;
 };
-/* Limits of a step: rows, output rows, and positions of a context. */
+/* Limits of a step: rows, output rows, and positions of a context.  rank: the largest sum of
+ * max_rank over the adapters of a run; 0: runs have no adapters.  A kind that cannot apply adapters refuses
+ * another rank than 0 with INFER_EUNSUP. */
 struct backend_size {
-	int32_t rows, out, ctx;
+	int32_t rows, out, ctx, rank;
 };
 /* Bytes that a model needs, in memory of the device, except for `host`. */
 struct backend_need {

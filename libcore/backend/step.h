@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/watch.h>
+#include "backend/adapter.h"
 
 enum { BACKEND_GROUPS = 4 };
 struct backend_cache; /* the pages of one group */
@@ -27,6 +28,10 @@ struct backend_run {
 	int32_t second; /* position of the first token of segment 1; 0: all are of segment 0 */
 	/* [group][position / page] block tables; BACKEND_NO_PAGE: the page left the window */
 	const uint32_t *const *pages;
+	/* [n_uses] the adapters of its rows.  At most one of them replaces a weight.  The sum of their
+	 * max_rank is at most backend_size.rank */
+	const struct backend_use *uses;
+	int32_t n_uses;
 };
 /* Called after a product with the rows that a matrix of `weight` was multiplied by: see
  * infer/observe.h. */

@@ -19,6 +19,7 @@
 #include <infer/status.h>
 #include <infer/embed.h>
 #include <infer/grammar.h>
+#include <infer/lora.h>
 #include <infer/model.h>
 #include <infer/need.h>
 #include <infer/observe.h>
@@ -70,6 +71,8 @@ struct infer_engine_opts {
 	int32_t step_ms;
 	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */
+	/* largest sum of ranks over the adapters of a request; 0: requests have no adapters */
+	int32_t lora_rank;
 	uint32_t flags;
 	infer_log_fn *log;
 	void *log_user;
@@ -128,6 +131,11 @@ struct infer_request {         /* copied at submit, which adds a reference to th
 	int embed, second; /* enum infer_embed, instead of an answer; first id of a second text */
 	/* embed: f32 [n_embedding], not normalised, the caller's; complete if DONE has code 0 */
 	float *embedding;
+	/* adapters, at most INFER_LORA_USES, no two the same; submit adds a reference to each.  One
+	 * with factor 0 is left out.  Only requests with the same adapters and factors, in the same
+	 * order, share the prefix cache */
+	const struct infer_lora_use *loras;
+	int32_t n_loras;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */
 	void *user;    /* returned with every event */
 };
@@ -136,7 +144,8 @@ struct infer_request {         /* copied at submit, which adds a reference to th
  * INFER_EINVAL: an id outside the vocabulary, an empty prompt, a field out of range; names it.
  * INFER_ENOMEM: the prompt (+ 1 token) exceeds the context; names the size needed, the size
  *               available, and the nearest size that fits.
- * INFER_EUNSUP: text, or a grammar, is requested from a model without a vocabulary.
+ * INFER_EUNSUP: text, or a grammar, is requested from a model without a vocabulary; adapters, from an
+ *               engine without lora_rank, or of more than that; adapters that replace one tensor.
  * INFER_EEMPTY: the grammar's budget is exhausted, or no token can begin a text.
  * INFER_EAGAIN: the queue is full. */
 int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
