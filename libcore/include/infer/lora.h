@@ -58,7 +58,7 @@ enum infer_lora_kind {
 	INFER_LORA_PAIR,  /* A and B, added to a matrix or its parts */
 	INFER_LORA_WHOLE, /* a tensor that replaces the model's, whatever the factor */
 };
-/* What an adapter changes: one tensor of the model's file. */
+/* A change of one tensor of the model's file. */
 struct infer_lora_entry {
 	const char *tensor; /* name in the model's file */
 	int kind;           /* enum infer_lora_kind */
