@@ -5,6 +5,7 @@
 
 chat.jsonl     chat templates of the usual shapes over conversations
 parts.jsonl    one thing of the language a row, and random templates of scripts/check-jinja.py
+functions.jsonl  a template that needs `functions` and `datetime`, given as the publisher of such a model gives them
 names.jsonl    which block a name belongs to, without and with values for the names
 Rows: {"template", "context", "text"} or, where rendering must fail, {"template", "context", "fails": the error's type}; a
 template given as null is that of the row before."""
@@ -222,6 +223,33 @@ NAMES = [
     "{% macro m(x) %}{{ x }}{% endmacro %}{{ m(self) }}",
     "{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}{{ self }}{% endcall %}",
 ]
+# functions as a JSON text, and the date, in the system turn; calls after "functools"
+FUNCTIONS = """{%- set more = 'Functions:\n' + functions + '\nToday is ' + datetime + '.' -%}
+{%- for m in messages -%}
+  {%- if loop.first -%}{{ bos_token + '[system]' + (m.content|trim + '\n' if m.role == 'system' else '') + more }}{%- endif -%}
+  {%- if not loop.first or m.role != 'system' -%}[{{ m.role }}]{{ m.content|default('', true)|trim }}
+    {%- if m.tool_calls %} functools[{% for c in m.tool_calls %}{{ ', ' if not loop.first }}{"name": "{{ c.function.name }}", "arguments": {{
+      c.function.arguments|tojson }}}{% endfor %}]{% endif -%}
+  {%- endif -%}
+{%- endfor -%}
+[assistant]"""
+
+
+def functions():
+    """rows of conversations without tools, with some, and with a call and its result"""
+    tool = [{"type": "function", "function": {"name": "look_up", "description": 'in "Köln" 格\n', "parameters": {"type": "object", "properties": {
+        "n": {"type": "number", "enum": [1, 2.5, 1e300, None]}, "empty": {}, "list": {"type": "array", "items": []}}}}},
+            {"type": "function", "function": {"name": "other"}}]
+    user = [{"role": "user", "content": "Hi"}]
+    call = user + [{"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function", "function": {
+        "name": "look_up", "arguments": {"n": 1, "text": "é"}}}]}, {"role": "tool", "content": "7", "tool_call_id": "a"}]
+    for messages, tools in (user, None), (user, tool), ([{"role": "system", "content": "Be brief."}] + user, tool[1:]), (call, tool):
+        context = {"messages": messages, "bos_token": "", "functions": json.dumps([t["function"] for t in tools], indent=4) if tools else "",
+                   "datetime": lib.NOW.strftime("%b %d %Y")}
+        text, why = lib.python(lib.environment(), FUNCTIONS, context)
+        yield {"template": FUNCTIONS, "messages": messages, "tools": tools, "text": text}
+
+
 VALUES = {"l": "ctx", "c": "cc", "self": "SS", "q": "qq", "x": "xx"}
 
 
@@ -254,6 +282,7 @@ def main():
         if "text" in x and 3 < len(x["text"]) < 300 and len(t) < 400 and not any(v in x["text"].lower() for v in check.VAGUE + ("object at",)):
             rows.append(x)
     put("parts.jsonl", once(rows))
+    put("functions.jsonl", list(functions()))
     put("names.jsonl", [x for c in ({}, VALUES) for x in once([row(env, t, c, False) for t in NAMES])])
 
 

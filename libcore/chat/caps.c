@@ -193,12 +193,13 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	struct infer_chat_caps *caps = &c->caps;
 	int plain = 0;
 
-	for (int i = 0; i < 2 && !plain; i++) {
-		c->empty_tools = i;
+	for (int i = 0; i < 3 && !plain; i++) {
+		c->empty_tools = i == 1;
+		c->functions = i == 2 && jinja_asks(c->template, "functions");
 		TRY(ask(c, USER, "@U@", NULL, &plain, err));
 	}
 	if (!plain)
-		c->empty_tools = 0;
+		c->empty_tools = c->functions = 0;
 	TRY(ask_parts(c, &caps->parts, err));
 	caps->only_parts = caps->parts && !plain;
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)

@@ -19,14 +19,25 @@ int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct bu
 {
 	static const char *const trusted[] = { "bos_token", "eos_token", "unk_token",
 		                               "pad_token", "role",      NULL };
-	const struct jinja_options o = { .now = vars->now,
-		                         .trusted = trusted,
-		                         .flags = JINJA_MUTABLE,
-		                         .steps = vars->probe ? PROBE_STEPS : 0,
-		                         .spent = vars->spent,
-		                         .more = { vars->given, vars->think } };
+	struct jinja_options o = { .now = vars->now,
+		                   .trusted = trusted,
+		                   .flags = JINJA_MUTABLE,
+		                   .steps = vars->probe ? PROBE_STEPS : 0,
+		                   .spent = vars->spent };
+	const struct json *functions = NULL;
+	struct arena a;
+	int rc = INFER_OK;
 
-	return jinja_render(c->template, vars->own, &o, text, plain, err);
+	arena_init(&a, MEM_CHAT);
+	if (c->functions)
+		rc = chat_functions(&functions, &a, vars->own, &o, err);
+	o.more[0] = functions;
+	o.more[1] = vars->given;
+	o.more[2] = vars->think;
+	if (!rc)
+		rc = jinja_render(c->template, vars->own, &o, text, plain, err);
+	arena_fini(&a);
+	return rc;
 }
 
 int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name,
@@ -45,7 +56,7 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 	if (!rc)
 		rc = chat_probe(c, source, n, err);
 	if (!rc) {
-		c->asks_time = jinja_asks(c->template, "strftime_now");
+		c->asks_time = c->functions || jinja_asks(c->template, "strftime_now");
 		sha256_name(c->sha256, source, n);
 	}
 	if (rc) {

@@ -2,6 +2,7 @@
 #ifndef CHAT_CHAT_H
 #define CHAT_CHAT_H
 #include <infer/chat.h>
+#include "base/arena.h"
 #include "base/buf.h"
 #include "jinja/jinja.h"
 
@@ -10,6 +11,7 @@ struct infer_chat {
 	struct buf source;
 	struct infer_chat_caps caps;
 	int empty_tools;                   /* 1: an empty list of tools must be [], not null */
+	int functions;                     /* 1: it needs the variables of functions.c */
 	int asks_time;                     /* 1: the output may depend on the time */
 	char sha256[65];                   /* of the source */
 	const struct dialect *calls;       /* the format of tool calls in answers */
@@ -67,6 +69,11 @@ int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_
 /* chat.c: run the template with its variables. */
 int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text,
              struct buf *plain, infer_error *err);
+/* functions.c: set *out to an object with the variables `functions` and `datetime`, made from the
+ * variable `tools` of own and from now.
+ * o: options of the rendering.  INFER_EFORMAT  a limit of the template; INFER_ENOMEM */
+int chat_functions(const struct json **out, struct arena *a, const struct json *own,
+                   const struct jinja_options *o, infer_error *err);
 /* caps.c: find the capabilities of the template and its format of calls.  INFER_OK or
  * INFER_ENOMEM. */
 int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err);

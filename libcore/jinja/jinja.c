@@ -77,7 +77,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	r.stack_most = STACK;
 	in.ctx = py_alloc(&r, (size_t)t->names.count + 1, sizeof *in.ctx);
 	rc = r.rc;
-	for (int i = -1; !rc && i < 2; i++)
+	for (int i = -1; !rc && i < 3; i++)
 		rc = set_context(&r, i < 0 ? context : o->more[i]);
 	if (!o->steps && r.steps_max > STEPS_MOST)
 		r.steps_max = STEPS_MOST;

@@ -36,9 +36,8 @@ struct jinja_options {
 	 * counts as text of the template: at the top level any string, below it only a word of
 	 * lower case letters and "_", such as a role. */
 	const char *const *trusted;
-	/* NULL, or objects with more variables. They override the context; the second overrides the
-	 * first. */
-	const struct json *more[2];
+	/* NULL, or objects with more variables. Each overrides the context and those before it. */
+	const struct json *more[3];
 };
 
 /* Compile src[0 .. n); src and name, which begins messages, are copied. *out is NULL on failure.

@@ -24,6 +24,7 @@ __attribute__((unused)) static const struct json *value(struct arena *a, const c
 	return t ? value_n(a, t, strlen(t)) : NULL;
 }
 
+/* v as JSON text, in a; NULL: no memory. */
 __attribute__((unused)) static const char *written(struct arena *a, const struct json *v)
 {
 	struct jwrite w;
@@ -34,7 +35,7 @@ __attribute__((unused)) static const char *written(struct arena *a, const struct
 	jw_init(&w, &b);
 	if (v)
 		jw_value(&w, NULL, v);
-	s = arena_strndup(a, b.at ? b.at : "", b.len);
+	s = b.bad ? NULL : arena_strndup(a, b.at ? b.at : "", b.len);
 	buf_fini(&b);
 	return s;
 }
