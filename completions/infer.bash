@@ -162,7 +162,7 @@ _infer_run()
 	_infer_word
 	case $before in
 	-f | --file | --messages | --tools | --template | --json-schema | --grammar | --out | --batch | --resume | --replay) _infer_files; return ;;
-	--system | --template-args) return ;;
+	--system | --template-args | --think-budget) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
 	--device) _infer_words 'auto cpu cuda'; return ;;
@@ -184,7 +184,7 @@ _infer_run()
 	esac
 	case $word in
 	-*) _infer_words '
-		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
+		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --think-budget --special --echo
 		-m --model --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
@@ -209,7 +209,7 @@ _infer_serve()
 	--log-requests) _infer_words 'content'; return ;;
 	-n | --max-tokens | --max-queue | --max-connections | --trusted-proxy | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
 	-m | --model) _infer_model; return ;;
-	--template-args | --split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --parallel) return ;;
+	--template-args | --think-budget | --split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --parallel) return ;;
 	--think) _infer_words 'on off'; return ;;
 	--embed) _infer_words 'mean last cls'; return ;;
 	--device) _infer_words 'auto cpu cuda'; return ;;
@@ -226,7 +226,7 @@ _infer_serve()
 	-*) _infer_words '
 		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --server-name --access-log --log-requests --otlp --no-slots --files-dir --no-page
 		-n --max-tokens --max-queue --max-connections --trusted-proxy --max-body --max-file --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think --embed --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --parallel
+		-m --model --template --template-args --think --think-budget --embed --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --parallel
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

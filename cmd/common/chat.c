@@ -17,7 +17,8 @@ static const char tool_use[] = "tool_use";
 
 int chat_given(const struct chat_args *a)
 {
-	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
+	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0 ||
+	       a->think_budget >= 0;
 }
 
 /* Append the contents of a file to b; "-" is standard input. */
@@ -266,7 +267,20 @@ int chat_take(struct chat *out, const struct chat_args *a, const infer_file *fil
 	if (!out->template)
 		return INFER_OK;
 	TRY(read_conversation(out, a, err));
+	out->reason_limit = (int32_t)a->think_budget + 1;
 	return infer_chat_check(chat_for(out, a->tools != NULL), &out->c, err);
+}
+
+void chat_apply_budget(struct chat *c)
+{
+	struct infer_chat_caps caps;
+	const infer_chat *t = chat_for(c, c->c.tools != NULL);
+
+	if (c->reason_limit != 1 || !t || c->c.think != INFER_THINK_DEFAULT)
+		return;
+	infer_chat_caps(t, &caps);
+	if (caps.thinking)
+		c->c.think = INFER_THINK_OFF;
 }
 
 int chat_warn_calls(const struct chat *c, const char *name, infer_error *err)

@@ -9,10 +9,11 @@
 struct chat_args {
 	const char *system, *messages, *tools, *template, *args; /* NULL: not given */
 	int think;                                               /* -1: not given; 0: on; 1: off */
+	int64_t think_budget;                                    /* -1: not given */
 };
 #define CHAT_ARGS \
 	{ \
-		.think = -1 \
+		.think = -1, .think_budget = -1 \
 	}
 /* Rows for the table of a program. T: the type of its options, m: its member of type struct chat_args.
  * TEMPLATE_ROWS: only the rows of the template, for programs that receive conversations in requests. */
@@ -35,6 +36,11 @@ struct chat_args {
 	{ OPT_PICK, 0, "think", "on|off", \
 	  "whether the model thinks before it answers (the template's default)", \
 	  offsetof(T, m.think), .marks = OPT_SERVER }
+/* Only for programs that generate. */
+#define THINK_BUDGET_ROW(T, m) \
+	{ OPT_INT, 0, "think-budget", "N", \
+	  "end its reasoning after N tokens; 0: also --think off, if possible (no limit)", \
+	  offsetof(T, m.think_budget), 0, INT32_MAX - 1, .marks = OPT_SERVER }
 /* clang-format on */
 
 int chat_given(const struct chat_args *a); /* True if any of the options is given. */
@@ -52,7 +58,8 @@ struct chat {
 	struct infer_conversation c;
 	struct buf messages;
 	infer_tools *tools;
-	int from_stdin; /* 1: standard input was read */
+	int from_stdin;       /* 1: standard input was read */
+	int32_t reason_limit; /* of infer_request, by --think-budget */
 };
 
 /* Open the template and read the files of the options. The caller calls chat_fini, on failure too.
@@ -75,6 +82,9 @@ int chat_named(const char *messages, int rc, infer_error *err);
 /* Warn if the template for requests with tools writes tool calls in an unknown format: calls in answers
  * are then left as text. name: the model, or NULL. Errors: those of infer_reply_reads. */
 int chat_warn_calls(const struct chat *c, const char *name, infer_error *err);
+/* Do what --think-budget 0 says of thinking, for a program that has this one conversation: switch it off if
+ * --think is not given and the template has such a switch. */
+void chat_apply_budget(struct chat *c);
 /* Return the template for a request with tools (1) or without (0), borrowed from c; NULL if none. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

@@ -99,7 +99,8 @@ OTHER("chat-template chat-template-file", "--template")
 OTHER("chat-template-kwargs default-chat-template-kwargs", "--template-args")
 SAID("jinja no-jinja chat-template-content-format",
      "--template", "templates are always rendered as Python's Jinja2 does")
-OTHER("enable-thinking reasoning rea reasoning-budget", "--think")
+OTHER("enable-thinking reasoning rea", "--think")
+OTHER("reasoning-budget thinking-budget", "--think-budget")
 SAID("reasoning-effort reasoning-effort-map anthropic-disabled-thinking-effort",
      "--template-args", "try --template-args '{\"reasoning_effort\":\"low\"}'")
 SAID("reasoning-format reasoning-parser reasoning-parser-plugin reasoning-config "

@@ -386,6 +386,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.chat = b->chat.template,
 		.chat_tools = b->chat.with_tools,
 		.conversation = b->chat.c,
+		.reason_limit = b->chat.reason_limit,
 		.raw = o->raw,
 		.messages_only = messages_only,
 		.grammar = r->constrain.grammar,

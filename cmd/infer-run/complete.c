@@ -336,6 +336,7 @@ static int constrain_to_calls(infer_job *j, const struct run *r, const infer_too
 		.prompt = j->reply.prompt,
 		.prompt_n = j->reply.prompt_n,
 		.budget = (uint64_t)r->o->constrain.budget,
+		.closed = j->request.reason_limit > 0,
 		.answer = j->calls <= INFER_CALLS_AUTO ? j->request.grammar : NULL,
 		.answer_source = j->constraint,
 	};
@@ -372,12 +373,13 @@ static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run
 	j->reply = (struct infer_reply_options){ .tools = tools, .prompt = tail, .prompt_n = n };
 	if (infer_reply_special(j->chat, t) && r->o->output != OUTPUT_TOKENS)
 		q->flags |= INFER_REQ_SPECIAL_TEXT;
+	q->reason_limit = prompt->chat.reason_limit;
 	j->calls = constrain_calls(&r->o->constrain, &j->calls_name);
 	if (tools && (text || j->calls >= INFER_CALLS_AUTO))
 		TRY(constrain_to_calls(j, r, tools, calls, err));
 	if (text && text == q->grammar)
 		q->free_until = infer_reply_until(j->chat, tail, n);
-	if (q->free_until.len)
+	if (q->free_until.len || (q->reason_limit && !q->reason_close.len))
 		q->reason_close = infer_reply_reasoning(j->chat, tail, n, &q->reason_open);
 	if (r->o->output == OUTPUT_TOKENS) {
 		j->chat = NULL;

@@ -232,6 +232,8 @@ static int put_request(struct jwrite *w, struct handoff *h, infer_error *err)
 		jw_value(w, "template_args", h->args);
 	if (o->chat.think >= 0)
 		jw_bool(w, "think", !o->chat.think);
+	if (o->chat.think_budget >= 0)
+		jw_int(w, "think_budget", o->chat.think_budget);
 	jw_int(w, "max_tokens", o->max_tokens);
 	put_strings(w, "stop", &o->stop, NULL);
 	TRY(put_stop_ids(w, &o->stop_tokens, err));

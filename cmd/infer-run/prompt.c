@@ -53,6 +53,7 @@ int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_res
 		TRY(chat_take(&p->chat, &o->chat, file, chat_given(&o->chat) ? t : NULL, err));
 	if (constrain_calls(&o->constrain, &name) == INFER_CALLS_NONE)
 		p->chat.c.tools = NULL;
+	chat_apply_budget(&p->chat);
 	if (p->chat.c.tools)
 		TRY(chat_warn_calls(&p->chat, NULL, err));
 	p->is_chat = p->chat.template != NULL;

@@ -62,6 +62,7 @@ static const struct opt serve_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and engine" },
 	MODEL_ROW(struct serve_opts, model),
 	TEMPLATE_ROWS(struct serve_opts, chat),
+	THINK_BUDGET_ROW(struct serve_opts, chat),
 	{ OPT_PICK, 0, "embed", "mean|last|cls",
 	  "embeddings: of all tokens, the last, the first (the model's, else mean)", AT(embed),
 	  .values = "mean last cls" },

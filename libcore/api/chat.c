@@ -35,6 +35,7 @@ static const struct job_field known[] = {
 	{ "continue_final_message", job_take_prefill },
 	{ "reasoning_effort", job_take_effort },
 	{ "reasoning_format", job_take_reasoning },
+	{ "reasoning_budget_tokens", job_take_thinking_budget },
 	{ "thinking_budget_tokens", job_take_thinking_budget },
 	{ "thinking_token_budget", job_take_thinking_budget },
 	{ "max_completion_tokens", job_take_max_tokens },

@@ -180,6 +180,7 @@ int job_take_thinking_budget(struct job *j, const char *key, const struct json *
 	int32_t most;
 
 	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
+	j->limits_thinking = 1;
 	if (!most)
 		j->no_thinking = 1;
 	j->j.request.reason_limit = most < INT32_MAX ? most + 1 : 0;

@@ -103,6 +103,7 @@ static int take_thinking(struct job *j, const char *key, const struct json *v, i
 	j->wants_thinking = 1;
 	TRY(job_whole(&j->thinking_budget, "thinking: budget_tokens", budget, BUDGET_LEAST,
 	              INT32_MAX - 1, err));
+	j->limits_thinking = 1;
 	j->j.request.reason_limit = j->thinking_budget + 1;
 	return INFER_OK;
 }

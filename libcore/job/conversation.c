@@ -77,6 +77,19 @@ static void fill_conversation(struct job *j, struct infer_conversation *c)
 		c->now = j->o->now();
 }
 
+/* Set the limit of the options for a request without one. */
+static void limit_thinking(struct job *j, struct infer_conversation *c)
+{
+	struct infer_chat_caps caps;
+
+	if (j->limits_thinking)
+		return;
+	j->j.request.reason_limit = j->o->reason_limit;
+	infer_chat_caps(c->tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat, &caps);
+	if (j->o->reason_limit == 1 && caps.thinking && c->think == INFER_THINK_DEFAULT)
+		c->think = INFER_THINK_OFF;
+}
+
 /* Return what the template arguments of the request say about thinking, under either of the names
  * that templates use; `otherwise` if they say nothing. */
 static int think_of_args(const struct job *j, int otherwise)
@@ -158,6 +171,7 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		TRY(job_apply_effort(j, &caps, err));
 	}
 	fill_conversation(j, &c);
+	limit_thinking(j, &c);
 	if (j->messages && !j->is_own)
 		TRY(job_begin_answer(j, &c, param, err));
 	*param = j->messages ? "messages" : "prompt";

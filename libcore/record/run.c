@@ -146,6 +146,8 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 		jw_int(w, "no_normalize", o->no_normalize);
 	}
 	jw_int(w, "think", o->conversation.think);
+	if (o->reason_limit)
+		jw_int(w, "reason_limit", o->reason_limit);
 	jw_uint(w, "talk_flags", o->conversation.flags);
 }
 

@@ -135,7 +135,9 @@ E
 		# the tag, which is several tokens here, is not reasoning
 		got=$(tokens ",\"thinking_token_budget\":$n")
 		[ "$got" -ge "$n" ] && [ "$got" -le $((n + 12)) ] && [ "$got" -lt "$free" ]
-		same "$got" "$(tokens ",\"thinking_budget_tokens\":$n")"
+		for name in thinking_budget_tokens reasoning_budget_tokens; do
+			same "$got" "$(tokens ",\"$name\":$n")"
+		done
 	done
 	same "$free" "$(tokens ',"thinking_token_budget":-1')"
 	same "$free" "$(tokens ',"thinking_token_budget":64')"
@@ -155,6 +157,41 @@ E
 	same 'yes|no' "$(sed -n '2p;4p' out | json text | sort -u | grep -qxE 'yes|no' && echo 'yes|no')"
 	infer-run -q -m "$M" --template template --replay out
 	echo '{"prompt":"the","raw":true,"think_budget":3}' | infer-run -q -m "$M" --batch - | grep -q 'think_budget needs a conversation'
+}
+
+@test "--think-budget: of requests that have no limit of their own, of a prompt, of the lines of a batch, through --server" {
+	printf '%s' '{# </think> #}{% for m in messages %}{{ m.content }}{% endfor %}<think>' >template
+	a=(-m "$M" --template template)
+	m='"messages":[{"role":"user","content":"the"}],"max_tokens":64,"seed":3,"ignore_eos":true'
+	tokens() { own ask POST /v1/chat/completions "{$m$1}" | json usage.completion_tokens_details.reasoning_tokens; }
+	reasoned() { infer-run -q --no-stdin --seed 3 --ignore-eos -n 64 "$@" --json the >out && json reasoning <out; }
+	serve "${a[@]}"
+	free=$(tokens '') limited=$(tokens ',"thinking_token_budget":5') text=$(reasoned --server unix:own --think-budget 5)
+	[ "$limited" -lt "$free" ]
+	end_server
+	serve "${a[@]}" --think-budget 5
+	same "$limited $free" "$(tokens '') $(tokens ',"thinking_token_budget":-1')"
+	same "$(tokens ',"thinking_token_budget":9')" "$(tokens ',"reasoning_budget_tokens":9')"
+	same 2 "$(own ask POST /v1/completions '{"prompt":"the","max_tokens":2,"ignore_eos":true}' | json usage.completion_tokens)"
+	end_server
+	# the same bits in every way, with a constraint and without
+	[ -n "$text" ] && same "$text" "$(reasoned "${a[@]}" --think-budget 5)"
+	same "$text" "$(reasoned "${a[@]}" --think-budget 5 --regex '[a-z]{3}')"
+	json text <out | grep -qxE '[a-z]{3}'
+	printf '{"prompt":"the","max_tokens":64,"seed":3%s}\n' '' ',"think_budget":-1' ',"think_budget":2' >lines
+	infer-run -q "${a[@]}" --ignore-eos --think-budget 5 --batch lines --ordered --with-request >out
+	same "$text" "$(sed -n 1p out | json reasoning)"
+	[ "$(sed -n 2p out | json reasoning | wc -c)" -gt "${#text}" ]
+	[ "$(sed -n 3p out | json reasoning | wc -c)" -lt "${#text}" ]
+	infer-run -q "${a[@]}" --replay out
+	# 0: thinking is switched off, if the template can and nothing else says so
+	printf '%s' "{% for m in messages %}{{ m.content }}{% endfor %}<think>{{ '' if enable_thinking else '</think>' }}" >switch
+	shown() { infer-run -q --no-stdin -m "$M" --template switch --render "$@" the; }
+	same 'the<think></think>' "$(shown --think-budget 0)"
+	same 'the<think>' "$(shown --think-budget 0 --think on)"
+	same "$(shown --think on --think-budget 7)" "$(shown --think on)"
+	fails 2 '--think-budget' infer-run -q --no-stdin -m "$M" --think-budget -2 the
+	fails 2 '--think-budget' infer-run -q --no-stdin -m "$M" --raw --think-budget 2 the
 }
 
 @test "--parallel: slots, requests that wait, answers that do not depend on it, memory of the cache" {

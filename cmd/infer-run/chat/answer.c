@@ -108,6 +108,11 @@ static void fill_job(struct repl *r, infer_job *j, const struct buf *prompt,
 	j->reply.prompt = tail;
 	j->reply.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), j->request.prompt,
 	                                     j->request.n_prompt, tail);
+	if (!r->chat.reason_limit)
+		return;
+	j->request.reason_limit = r->chat.reason_limit;
+	j->request.reason_close = infer_reply_reasoning(j->chat, tail, j->reply.prompt_n,
+	                                                &j->request.reason_open);
 }
 
 /* Copy the current state of the task. */

@@ -20,6 +20,8 @@ static int take_chat(struct chat *c, const struct repl *r, const struct run *run
 	int rc = chat_take(c, &r->o.chat, infer_model_file(run->model),
 	                   infer_model_tokenizer(run->model), &why);
 
+	if (!rc)
+		chat_apply_budget(c);
 	if (!rc && c->is_chatml)
 		say_warning("the model has no chat template: the conversation is written as "
 		            "ChatML; --raw continues a text");

@@ -144,6 +144,7 @@ static int open_reader(struct served *m, infer_error *err)
 		.chat = m->chat.template,
 		.chat_tools = m->chat.with_tools,
 		.conversation = m->chat.c,
+		.reason_limit = m->chat.reason_limit,
 		.now = chat_local_now,
 		.encode = INFER_ENCODE_SPECIAL,
 		.calls = INFER_CALLS_AUTO,

@@ -88,6 +88,9 @@ struct infer_job_opts {
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
+	/* infer_request.reason_limit of conversations that have no limit; 1 also switches thinking off,
+	 * if neither the request nor `conversation` says more */
+	int32_t reason_limit;
 	/* returns conversation.now for a request when it is read; called by any thread.  NULL:
 	 * conversation.now for all */
 	int64_t (*now)(void);

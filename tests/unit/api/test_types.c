@@ -77,6 +77,7 @@ static const struct {
 	{ "prompt_cache_key", "s" },
 	{ "prompt_logprobs", "n" },
 	{ "reasoning", "o" },
+	{ "reasoning_budget_tokens", "n" },
 	{ "reasoning_effort", "s" },
 	{ "reasoning_format", "s" },
 	{ "regex", "s" },
