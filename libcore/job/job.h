@@ -62,8 +62,7 @@ struct job {
 	int32_t best_of;      /* 0: not given */
 	int single;           /* 1: at most one call; -1: not given (1 if calls are required) */
 	int inline_reasoning; /* reasoning stays in the text */
-	int no_thinking, wants_thinking;
-	int limits_thinking;     /* 1: the request says how long its reasoning may be */
+	int no_thinking, wants_thinking, limits_thinking;
 	int32_t thinking_budget; /* tokens; 0: not given */
 	int counts;              /* count the tokens of the prompt, generate nothing */
 	int truncates; /* if the prompt is too long: drop the oldest turns, or the end of a text */

@@ -111,8 +111,8 @@ static void fill_job(struct repl *r, infer_job *j, const struct buf *prompt,
 	if (!r->chat.reason_limit)
 		return;
 	j->request.reason_limit = r->chat.reason_limit;
-	j->request.reason_close = infer_reply_reasoning(j->chat, tail, j->reply.prompt_n,
-	                                                &j->request.reason_open);
+	j->request.reason_close =
+		infer_reply_reasoning(j->chat, tail, j->reply.prompt_n, &j->request.reason_open);
 }
 
 /* Copy the current state of the task. */

@@ -88,9 +88,7 @@ struct infer_job_opts {
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
-	/* infer_request.reason_limit of conversations that have no limit; 1 also switches thinking off,
-	 * if neither the request nor `conversation` says more */
-	int32_t reason_limit;
+	int32_t reason_limit; /* default; 1 also switches thinking off, if it may be on or off */
 	/* returns conversation.now for a request when it is read; called by any thread.  NULL:
 	 * conversation.now for all */
 	int64_t (*now)(void);
@@ -102,11 +100,10 @@ struct infer_job_opts {
 	/* tool_choice of requests without one: enum infer_calls, and the name of the tool */
 	int calls;
 	const char *calls_name;
-	/* appended to "... is not supported": " in a batch"; NULL: nothing */
-	const char *where;
-	int embed;        /* enum infer_embed of embeddings; NONE: that of infer_embed_of */
-	int no_normalize; /* 1: embeddings are not normalised unless the request says so */
-	uint32_t reads;   /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED | _SEEDED */
+	const char *where; /* appended to "... is not supported": " in a batch"; NULL: nothing */
+	int embed;         /* enum infer_embed of embeddings; NONE: that of infer_embed_of */
+	int no_normalize;  /* 1: embeddings are not normalised unless the request says so */
+	uint32_t reads;    /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED | _SEEDED */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are accepted */
