@@ -224,12 +224,15 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 	int rc = files && paths ? find_paths(paths, words, n, &code, err)
 	                        : err_set(err, INFER_ENOMEM, "out of memory for %d files", n);
 
+	/* a plan for this machine measures a step, with threads */
+	unsigned more = s->run == plan && !o->machine ? SANDBOX_THREADS : 0;
+
 	if (!rc)
-		rc = enter_sandbox(o, SANDBOX_READ, err);
+		rc = enter_sandbox(o, SANDBOX_READ | more, err);
 	if (!rc)
 		rc = open_files(files, paths, n, &code, err);
 	if (!rc)
-		rc = enter_sandbox(o, 0, err);
+		rc = enter_sandbox(o, more, err);
 	for (int i = 0; !rc && i < n && !s->pair; i++) {
 		sig_mapped(paths[i]);
 		if (files[i] && i && !o->json)

@@ -58,6 +58,25 @@ static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o, infe
 	return INFER_OK;
 }
 
+/* Measure a decode step of the model on this machine, if it is planned for the host.  If that fails, the plan is
+ * made from the rates of the kernels alone. */
+static void rehearse_decode(struct planned *p)
+{
+	struct infer_setup *how = &p->asked.ask.how;
+	infer_error why;
+
+	how->decode_times = 0;
+	if (!p->model || p->o->machine || how->gpu_part > 0)
+		return;
+	if (infer_plan_rehearse(&how->decode_times, p->model, p->m, how, &why))
+		say_note(1, "no decode step was rehearsed: %s", why.message);
+	else
+		say_note(1,
+		         "a decode step was rehearsed: it took %.2f times what the rates of the "
+		         "kernels predict",
+		         how->decode_times);
+}
+
 /* Plan the model as it is, where it is placed best; on the host with the memory that the engine itself
  * would need. */
 static int plan_asked(struct planned *p, infer_error *err)
@@ -69,6 +88,7 @@ static int plan_asked(struct planned *p, infer_error *err)
 	p->asked.type = TYPE_OF_FILE;
 	infer_plan_place(&how, &p->shape, p->m, a);
 	a->how = how;
+	rehearse_decode(p);
 	p->asked.runs = plan_runs(p->m, &how);
 	if (!(how.gpu_part > 0) && p->model) {
 		TRY(infer_plan_engine(&need, p->model, a,

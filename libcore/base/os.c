@@ -256,6 +256,30 @@ int os_file_memory(void **at, size_t bytes, infer_error *err)
 	return rc;
 }
 
+int os_repeated(void **at, size_t period, size_t bytes, infer_error *err)
+{
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	*at = NULL;
+	if (p == MAP_FAILED)
+		return err_errno(err, errno, "cannot map %zu bytes", bytes);
+	for (size_t done = period; done < bytes; done += period) {
+		size_t part = bytes - done < period ? bytes - done : period;
+
+		/* an old size of 0 leaves the mapping where it is, and maps its pages again */
+		if (mremap(p, 0, part, MREMAP_MAYMOVE | MREMAP_FIXED, p + done) == MAP_FAILED) {
+			int why = errno;
+
+			os_release(p, bytes);
+			return err_errno(err, why, "cannot map %zu bytes", bytes);
+		}
+	}
+	madvise(p, bytes, MADV_NOHUGEPAGE);
+	*at = p;
+	return INFER_OK;
+}
+
 /* Unmapping the middle of a mapping needs kernel memory and one more mapping.  If that fails,
  * keep the addresses and give up only the memory. */
 void os_release(void *at, size_t bytes)
@@ -281,6 +305,7 @@ void os_usage(struct os_usage *u)
 	*u = (struct os_usage){ 0 };
 	if (getrusage(RUSAGE_SELF, &r))
 		return;
+	u->preempted = (uint64_t)r.ru_nivcsw;
 	u->minor_faults = (uint64_t)r.ru_minflt;
 	u->major_faults = (uint64_t)r.ru_majflt;
 	u->peak_rss_bytes = (uint64_t)r.ru_maxrss * 1024;

@@ -67,6 +67,9 @@ int os_reserve_again(void **at, size_t from, size_t to, infer_error *err);
 /* Map an unnamed file, zeroed, in pages of the normal size, so that it costs as much to read as any
  * mapped file.  INFER_ENOMEM */
 int os_file_memory(void **at, size_t bytes, infer_error *err);
+/* Map the same `period` bytes again and again, `bytes` in all, in pages of the normal size, zeroed: what is
+ * written to a byte is read from every `period` bytes after it.  Both are multiples of os_page().  INFER_ENOMEM */
+int os_repeated(void **at, size_t period, size_t bytes, infer_error *err);
 void os_release(void *at, size_t bytes); /* unmaps the whole reservation */
 /* Return page-aligned memory to the system; it then reads as zero. */
 void os_forget(void *at, size_t bytes);
@@ -92,6 +95,7 @@ void os_limits_cgroup(struct os_limits *l, const char *root);
 struct os_usage {
 	uint64_t minor_faults, major_faults, peak_rss_bytes;
 	double user_ms, system_ms;
+	uint64_t preempted; /* times that other threads took a processor */
 };
 void os_usage(struct os_usage *u); /* of this process so far */
 #endif

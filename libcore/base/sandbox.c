@@ -304,11 +304,26 @@ static void add_arch_check(struct program *p)
 	LOAD(p, offsetof(struct seccomp_data, nr));
 }
 
+/* A filter cannot check the flags of clone3.  If it is missing, the C library uses clone. */
+static void refuse_clone3(struct program *p)
+{
+	enum { CLONE3 = 435 };
+
+	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1);
+	RETURN(p, SECCOMP_RET_ERRNO | ENOSYS);
+}
+
 static void build_filter(struct program *p, unsigned flags)
 {
 	add_arch_check(p);
 	for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
 		add_rule(p, &compute[i], SECCOMP_RET_ALLOW);
+	if (flags & SANDBOX_THREADS) {
+		static const struct rule thread = { SYS_clone, WITH, 0, CLONE_THREAD };
+
+		refuse_clone3(p);
+		add_rule(p, &thread, SECCOMP_RET_ALLOW);
+	}
 	for (size_t i = 0; flags & SANDBOX_READ && i < sizeof reading / sizeof *reading; i++)
 		add_rule(p, &reading[i], SECCOMP_RET_ALLOW);
 	RETURN(p, SECCOMP_RET_ERRNO | EPERM);
@@ -316,15 +331,13 @@ static void build_filter(struct program *p, unsigned flags)
 
 static void build_deny_filter(struct program *p)
 {
-	enum { CLONE3 = 435, X32 = 0x40000000 };
+	enum { X32 = 0x40000000 };
 
 	add_arch_check(p);
 	/* x32 calls have numbers that are not in the list */
 	PUT(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
 	RETURN(p, SECCOMP_RET_KILL_PROCESS);
-	/* a filter cannot check the flags of clone3; the C library then uses clone */
-	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1);
-	RETURN(p, SECCOMP_RET_ERRNO | ENOSYS);
+	refuse_clone3(p);
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
 		add_rule(p, &never[i], SECCOMP_RET_ERRNO | EPERM);
 	RETURN(p, SECCOMP_RET_ALLOW);

@@ -4,12 +4,13 @@
 #define BASE_SANDBOX_H
 #include <infer/status.h>
 
-/* SANDBOX_READ: files may still be opened for reading. */
-enum { SANDBOX_READ = 1 };
+/* SANDBOX_READ: files may still be opened for reading.  SANDBOX_THREADS: threads may still be started, which are
+ * restricted in the same way. */
+enum { SANDBOX_READ = 1, SANDBOX_THREADS = 2 };
 
 /* Restrict all threads of the process permanently; a later call can only restrict them further.  A
- * forbidden system call fails with EPERM, memory cannot be made executable, and no thread can be
- * started.
+ * forbidden system call fails with EPERM, memory cannot be made executable, and no process can be
+ * started, and without SANDBOX_THREADS no thread.
  * INFER_EDEVICE: the kernel refuses or lacks system-call filters (also under valgrind); there is no
  * list of system calls for this processor architecture; or the build has sanitizers, whose runtimes
  * open files and start processes. */

@@ -447,6 +447,11 @@ static int add_host_part(struct infer_step_time *t, const struct infer_shape *s,
 	if (host.limit > t->limit)
 		t->limit_by = host.limit_by;
 	t->partial |= !(m->f32_gflop_s > 0) && l->rows > l->seqs;
+	/* a rehearsal measured steps of decoding rows only; memory may be faster than it was when the limit was measured */
+	if (how->decode_times > 0 && l->rows == l->seqs) {
+		part *= how->decode_times;
+		host.limit = least(host.limit, sum_parts(&host) * part);
+	}
 	t->limit += host.limit;
 	for (int i = 0; i < INFER_BOUND_COUNT; i++)
 		t->part[i] += host.part[i] * part;

@@ -391,6 +391,19 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	fails 4 'no speed is known of x' infer-inspect plan 8B --hw ./y.yaml --ttft 100
 }
 
+@test "plan for this machine rehearses decode steps, also in the sandbox, or says why not; one for another machine does not" {
+	infer-inspect plan -m demo -v --json >a 2>b
+	if [ "$(json decode_times <a)" = null ]; then
+		grep -q 'no decode step was rehearsed: other programs had the processors' b
+	else
+		grep -q 'a decode step was rehearsed: it took [0-9.]* times what' b
+	fi
+	host 8000000000 >h.yaml
+	infer-inspect plan -m demo -v --json --hw ./h.yaml >a 2>b
+	same null "$(json decode_times <a)"
+	! grep -q rehearsed b
+}
+
 @test "plan: a context beyond training warns" {
 	host 64000000000 >h.yaml
 	infer-inspect plan -m demo --hw ./h.yaml --prompt 9999 >a 2>b

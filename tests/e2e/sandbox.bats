@@ -24,6 +24,8 @@ need_sandbox() { [ -z "$WHY_NOT" ] || skip "$WHY_NOT"; }
 		[ "$(grep -c ': EPERM$' out)" = 21 ]
 		[ ! -e sandbox.new ] && [ ! -e sandbox.dir ]
 	done
+	sandbox --threads >out
+	same "thread $left" "$(sed -n 's/: done$//p' out | tr '\n' ' ' | sed 's/ $//')"
 	sandbox --read >out
 	same "open share $left" "$(sed -n 's/: done$//p' out | tr '\n' ' ' | sed 's/ $//')"
 	[ ! -e sandbox.new ] && [ ! -e sandbox.dir ]

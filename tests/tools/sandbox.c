@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 		return without(argv + 2);
 	for (int i = 1; i < argc; i++) {
 		flags |= !strcmp(argv[i], "--read") ? SANDBOX_READ : 0u;
+		flags |= !strcmp(argv[i], "--threads") ? SANDBOX_THREADS : 0u;
 		threaded |= !strcmp(argv[i], "--thread");
 		serve |= !strcmp(argv[i], "--serve");
 		paths |= !strcmp(argv[i], "--paths");

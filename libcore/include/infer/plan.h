@@ -107,6 +107,9 @@ struct infer_setup {
 	double gpu_part;
 	int32_t gpus;
 	int split; /* enum infer_split */
+	/* time of a decode step on the host, divided by its prediction from kernels alone, as
+	 * infer_plan_rehearse measures it; 0: unknown, counts as 1 */
+	double decode_times;
 };
 struct infer_step_time {
 	double weight_bytes, kv_bytes, ops;
@@ -121,6 +124,15 @@ struct infer_step_time {
 void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
                      const struct infer_machine *m, const struct infer_setup *how,
                      const struct infer_load *l);
+
+/* Measure decode steps of one sequence in an engine on this machine, and set *times to their time divided by
+ * that of infer_step_time.  The matrices are random, of the types and shapes of the model; of its file only
+ * vectors are read.  A model whose step takes long is cut to its first layers.  It takes less than a
+ * second.  how: threads and types of the cache.
+ * INFER_EAGAIN: other programs had the processors.  INFER_EUNSUP: a type without kernels.  INFER_ENOMEM;
+ * other errors as infer_engine_open. */
+int infer_plan_rehearse(double *times, const infer_model *model, const struct infer_machine *m,
+                        const struct infer_setup *how, infer_error *err);
 
 /* ---- a plan ---- */
 struct infer_plan_ask {

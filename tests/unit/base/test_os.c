@@ -244,6 +244,27 @@ static void test_file_memory(void **state)
 	assert_null(at);
 }
 
+/* A byte appears in every repeat, also in the last, which is not whole. */
+static void test_repeated(void **state)
+{
+	size_t period = 3 * os_page(), bytes = 8 * os_page();
+	unsigned char *p;
+	void *at;
+
+	(void)state;
+	assert_int_equal(os_repeated(&at, period, bytes, NULL), 0);
+	p = at;
+	for (size_t i = 0; i < period; i++) {
+		assert_int_equal(p[i], 0);
+		p[i] = (unsigned char)(i * 7);
+	}
+	for (size_t i = 0; i < bytes; i++)
+		assert_int_equal(p[i], (i % period * 7) & 255);
+	os_release(at, bytes);
+	assert_int_not_equal(os_repeated(&at, period, SIZE_MAX / 2, NULL), INFER_OK);
+	assert_null(at);
+}
+
 static void test_reserve_refused(void **state)
 {
 	struct os_limits l;
@@ -434,19 +455,13 @@ static void test_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_map_sparse),
-		cmocka_unit_test(test_map),
-		cmocka_unit_test(test_map_ahead),
-		cmocka_unit_test(test_hold),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_look),
-		cmocka_unit_test(test_map_refused),
-		cmocka_unit_test(test_reserve),
-		cmocka_unit_test(test_file_memory),
-		cmocka_unit_test(test_reserve_refused),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_cgroup_v2),
-		cmocka_unit_test(test_cgroup_container),
+		cmocka_unit_test(test_map_sparse),      cmocka_unit_test(test_map),
+		cmocka_unit_test(test_map_ahead),       cmocka_unit_test(test_hold),
+		cmocka_unit_test(test_again),           cmocka_unit_test(test_look),
+		cmocka_unit_test(test_map_refused),     cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_file_memory),     cmocka_unit_test(test_repeated),
+		cmocka_unit_test(test_reserve_refused), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_cgroup_v2),       cmocka_unit_test(test_cgroup_container),
 		cmocka_unit_test(test_cgroup_v1),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
