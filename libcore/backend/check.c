@@ -242,13 +242,16 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 {
 	const struct scope p = { m, size };
 
-	*out = (struct backend_checked){ .n_ids = INT32_MAX };
+	*out = (struct backend_checked){ .n_ids = INT32_MAX, .n_weights = m->n_weights };
 	TRY(graph_check(m->graph, m->n_weights, err));
 	if (size->rows < 1 || size->out < 0 || size->out > size->rows || size->ctx < 1)
 		return err_set(err, INFER_EINVAL,
 		               "a plan needs rows and a context, and at most as many output rows: "
 		               "not %d rows, %d of them output, context %d",
 		               size->rows, size->out, size->ctx);
+	if (size->rank < 0)
+		return err_set(err, INFER_EINVAL, "the rank of a plan is %d: must be at least 0",
+		               size->rank);
 	if (m->n_ropes > 2)
 		return err_set(err, INFER_EINVAL,
 		               "at most 2 frequency tables are supported, not %d", m->n_ropes);
@@ -280,6 +283,36 @@ int backend_check_wants(const struct backend_step *s, const char *name, int top,
 	return INFER_OK;
 }
 
+int backend_check_rank(const struct backend_size *size, const char *name, infer_error *err)
+{
+	return size->rank ? err_set(err, INFER_EUNSUP,
+	                            "%s cannot apply LoRA adapters: only device cpu can", name)
+	                  : INFER_OK;
+}
+
+/* Check the adapters of a run. */
+static int check_uses(const struct backend_checked *c, const struct backend_size *size,
+                      const struct backend_run *r, infer_error *err)
+{
+	int64_t rank = 0;
+
+	for (int32_t u = 0; u < r->n_uses; u++) {
+		const struct backend_adapter *a = r->uses[u].adapter;
+
+		if (a->n_weights != c->n_weights)
+			return err_set(err, INFER_EINVAL,
+			               "adapter %d is of a model of %d weights, not %d", u,
+			               a->n_weights, c->n_weights);
+		rank += a->max_rank;
+	}
+	if (r->n_uses < 0 || r->n_uses > BACKEND_USES || rank > size->rank)
+		return err_set(err, INFER_EINVAL,
+		               "%d adapters of rank %lld in all: the plan has %d adapters of rank "
+		               "%d",
+		               r->n_uses, (long long)rank, BACKEND_USES, size->rank);
+	return INFER_OK;
+}
+
 int backend_check_step(const struct backend_checked *c, const struct backend_size *size,
                        const struct backend_step *s, infer_error *err)
 {
@@ -297,6 +330,7 @@ int backend_check_step(const struct backend_checked *c, const struct backend_siz
 		    r->pos > size->ctx - r->n)
 			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i,
 			               r->row, r->n, r->pos);
+		TRY(check_uses(c, size, r, err));
 		row += r->n;
 	}
 	for (int32_t i = 0; i < s->n; i++)

@@ -92,7 +92,9 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 		                                       .n = rows,
 		                                       .pos = pos,
 		                                       .pages = kv_seq_pages(r->seq),
-		                                       .second = r->second };
+		                                       .second = r->second,
+		                                       .uses = r->uses,
+		                                       .n_uses = r->n_uses };
 	st->requests[st->s.n_runs++] = r;
 	st->s.n += rows;
 	r->rows = rows;

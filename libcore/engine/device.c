@@ -175,6 +175,9 @@ int device_allows(const infer_model *m, const struct infer_engine_opts *o,
 	if (o->n_split > layers)
 		return err_set(err, INFER_EINVAL, "split has %d shares, more than the %d layers",
 		               (int)o->n_split, layers);
+	if (o->lora_rank)
+		return err_set(err, INFER_EUNSUP, "%s: LoRA adapters are applied on the CPU only",
+		               gpu_name);
 	if (o->observer.fn)
 		return err_set(err, INFER_EUNSUP, "%s: products are observed on the CPU only",
 		               gpu_name);

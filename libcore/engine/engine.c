@@ -35,6 +35,7 @@ static int check_engine_opts(const struct infer_engine_opts *o, infer_error *err
 		{ o->step_ms, 1 << 20, "step_ms" },
 		{ o->max_seqs, MOST_SEQS, "max_seqs" },
 		{ o->max_queue, 1 << 24, "max_queue" },
+		{ o->lora_rank, INFER_LORA_USES * INFER_LORA_MAX_RANK, "lora_rank" },
 	};
 
 	if (o->swap_bytes > INT64_MAX / 4)
@@ -68,6 +69,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->step_ns = (int64_t)(o->step_ms ? o->step_ms : STEP_MS) * 1000000;
 	e->max_seqs = o->max_seqs ? o->max_seqs : 1;
 	e->max_queue = o->max_queue ? o->max_queue : QUEUE;
+	e->lora_rank = o->lora_rank;
 	e->flags = o->flags;
 	e->watch = o->watch;
 	/* as many rows of logits as fit SCORE_BYTES */
@@ -138,6 +140,7 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 		.max_seqs = e->max_seqs,
 		.rows = e->chunk + e->max_seqs,
 		.out = e->score_rows + e->max_seqs,
+		.rank = e->lora_rank,
 		.address_bytes = UINT64_MAX,
 		.n_devices = e->stages.n,
 	};
@@ -298,6 +301,8 @@ static int open_engine_parts(infer_engine *e, const infer_model *m,
 	struct backend_size size;
 	struct os_limits l;
 
+	if (o->lora_rank && list->n > 1) /* weights of a part are numbered per part */
+		return err_set(err, INFER_EUNSUP, "LoRA adapters on %d devices", list->n);
 	os_limits(&l);
 	take_opts(e, m, o, &l);
 	TRY(open_lock(e, err));
@@ -307,7 +312,8 @@ static int open_engine_parts(infer_engine *e, const infer_model *m,
 	if (l.address_bytes != UINT64_MAX)
 		os_limits(&l); /* again, because the threads have allocated their stacks */
 	TRY(open_cache(e, o, list, &l, err));
-	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
+	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx,
+		                      e->lora_rank };
 	TRY(stages_make(&e->stages, &e->place, e->kv, &size, err));
 	if (e->n_outputs == e->n_vocab)
 		e->top = e->stages.at[e->stages.n - 1].on.kind->top;

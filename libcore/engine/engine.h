@@ -27,7 +27,10 @@ struct request {
 	int32_t top, priority, told; /* the last one: 1 + prompt tokens in the last READ event */
 	uint32_t flags;
 	int64_t deadline_ns;
-	uint64_t root; /* salt of the prefix tree */
+	uint64_t root;      /* salt of the prefix tree, hashed with the adapters */
+	infer_lora **loras; /* [n_uses] a reference to each */
+	struct backend_use *uses;
+	int32_t n_uses;
 	int32_t *stop_tokens, n_stop_tokens;
 	struct stop stop;
 	infer_sampler *sampler;
@@ -96,7 +99,7 @@ struct infer_engine {
 	int32_t n_vocab, n_outputs, threads, threads_wanted, ctx;
 	int32_t top; /* most tokens of a BACKEND_TOP row on the last device; 0: it returns all logits */
 	int k_type, v_type, act_type, lock_made;
-	int32_t chunk, score_rows, max_seqs, max_queue;
+	int32_t chunk, score_rows, max_seqs, max_queue, lora_rank;
 	uint32_t flags;
 	struct infer_observer observer;
 	uint64_t workspace_bytes; /* of all devices, and of the buffers between them */
@@ -146,6 +149,13 @@ void sched_preempt_last(infer_engine *e);
 /* Return the priority below which sequences do not decode in this step. */
 int32_t prompts_above(const infer_engine *e);
 void prompts_compose(infer_engine *e); /* add prompt rows after the decoding rows */
+
+/* adapters.c */
+/* Check the adapters of a request: see infer_engine_submit. */
+int adapters_check(const infer_engine *e, const struct infer_request *r, infer_error *err);
+/* Copy them, with a reference to each, and make them part of q->root. */
+int adapters_take(struct request *q, const struct infer_request *r, infer_error *err);
+void adapters_drop(struct request *q);
 
 /* embed.c */
 int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err);

@@ -75,6 +75,7 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 		               (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
 	TRY(check_scores(r, err));
 	TRY(embed_check(e, r, err));
+	TRY(adapters_check(e, r, err));
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
@@ -310,6 +311,7 @@ static int fill_request(struct request *q, infer_engine *e, const struct infer_r
 	q->flags = r->flags;
 	q->deadline_ns = r->deadline_ns;
 	q->root = rng_hash(r->salt, numeric, sizeof numeric);
+	TRY(adapters_take(q, r, err));
 	q->whole = e->model->h.bidirectional;
 	q->second = r->second;
 	q->scored_end = q->n_prompt;
@@ -371,6 +373,7 @@ void request_free(struct request *r)
 	infer_sampler_free(r->sampler);
 	infer_detok_free(r->detok);
 	grammar_state_free(r->grammar_state);
+	adapters_drop(r);
 	arena_fini(&r->arena);
 	mem_free(r);
 }

@@ -188,7 +188,7 @@ struct kern {
 	/* F16 and BF16 weights, activations rounded to bf16: kern/tmpl/bf16.h */
 	struct kern_mm mm_bf16[INFER_TYPE_COUNT];
 };
-void kern_act_bf16(struct kern *k); /* use bf16 activations: mm becomes mm_bf16 */
+void kern_act_bf16(struct kern *k); /* use bf16 activations: swap the kernels of mm and mm_bf16 */
 /* Return ref, overlaid by each row of isa_list.h whose needs are in `have` (CPU_* bits). */
 struct kern kern_select(uint64_t have);
 const char *kern_name(unsigned i); /* name of row i of isa_list.h; NULL if there is no such row */

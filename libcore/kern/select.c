@@ -80,8 +80,12 @@ struct kern kern_select(uint64_t have)
 void kern_act_bf16(struct kern *k)
 {
 	for (int t = 0; t < INFER_TYPE_COUNT; t++)
-		if (k->mm_bf16[t].rows)
+		if (k->mm_bf16[t].rows) {
+			struct kern_mm mm = k->mm[t];
+
 			k->mm[t] = k->mm_bf16[t];
+			k->mm_bf16[t] = mm;
+		}
 }
 
 int kern_limit(uint64_t *have, const char *name, infer_error *err)

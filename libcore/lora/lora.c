@@ -1,5 +1,6 @@
 /* lora/lora.c - open and close adapters, and describe them. */
 #include "lora/inner.h"
+#include "backend/check.h"
 #include "base/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -89,6 +90,7 @@ static void log_opened(const infer_lora *l)
 
 static int read_adapter(infer_lora *l, infer_error *err)
 {
+	const struct backend_model parts = arch_parts(l->m);
 	struct os_stat st;
 	unsigned char head[8];
 	size_t n;
@@ -99,6 +101,7 @@ static int read_adapter(infer_lora *l, infer_error *err)
 	if (!l->info.n_entries)
 		return err_set(err, INFER_EFORMAT, "%s: the adapter has no tensors",
 		               file_label(l->info.path));
+	TRY(backend_check_adapter(&parts, &l->adapter, err));
 	l->info.serial = atomic_fetch_add(&lora_serial, 1) + 1;
 	log_opened(l);
 	return INFER_OK;

@@ -232,7 +232,9 @@ static void space_states(struct place_plan *p)
 static int measure_parts(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
                          infer_error *err)
 {
-	struct backend_size size = { .rows = ask->rows, .out = ask->out, .ctx = ctx };
+	struct backend_size size = {
+		.rows = ask->rows, .out = ask->out, .ctx = ctx, .rank = ask->rank
+	};
 	struct kv_group *g = p->groups;
 
 	for (int i = 0; i < p->n_parts; g += p->parts[i++].n_groups) {

@@ -12,6 +12,7 @@ struct place_ask {
 	uint64_t kv_bytes; /* budget of the cache; 0: max_seqs sequences of ctx, or all that fits */
 	int32_t max_seqs;  /* sequences at once */
 	int32_t rows, out; /* rows: most of a step; out: most with logits */
+	int32_t rank;      /* of the adapters of a run, or 0 */
 	uint64_t address_bytes; /* address space left; UINT64_MAX: no limit */
 	int n_devices; /* the first also gets the embedding, the last the remaining layers and the output */
 	struct place_device {

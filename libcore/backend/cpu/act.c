@@ -8,6 +8,15 @@ const struct kern_mm *cpu_mm(const struct backend *b, int type)
 	return cpu_has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
 }
 
+const struct kern_mm *cpu_plain_mm(const struct backend *b, int type)
+{
+	const struct kern_mm *mm = &b->kern.mm[type];
+
+	if (type != INFER_F32 && type != INFER_F16 && type != INFER_BF16)
+		return NULL;
+	return mm->form == KERN_FORM_F32 ? mm : &b->kern.mm_bf16[type];
+}
+
 int cpu_transposed(const struct backend *b, int type, int m)
 {
 	return kern_loop_transposed(cpu_mm(b, type), m);

@@ -9,7 +9,9 @@
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
 #include "backend/check.h"
+#include "backend/cpu/adapt.h"
 #include "backend/cpu/cache.h"
+#include "backend/cpu/job.h"
 #include "base/ahead.h"
 #include "base/pool.h"
 #include "kern/kern.h"
@@ -42,25 +44,6 @@ struct cpu_act {
 	struct kern_act x;
 };
 
-/* A matrix product y[m][n] = x W^T, then scale, bias and cap.  It is divided into items, blocks of
- * weight rows.  If these are too few for the threads, the rows of x are divided too. */
-struct cpu_job {
-	int type, n, k, m, x_row;
-	const unsigned char *w;
-	size_t row_bytes;
-	const struct kern_act *x;
-	float *y;
-	size_t ldy;
-	const float *bias;    /* [n] or NULL */
-	float mul, cap;       /* mul 1, cap 0: none */
-	int block;            /* weight rows of an item */
-	int parts, part_rows; /* parts of the rows of x, and rows of a part */
-	int tiled, transposed;
-	int64_t first;             /* its first item, counted over all jobs */
-	const unsigned char *next; /* the weights to read after these, to prefetch; or NULL */
-	int64_t next_bytes;
-};
-
 /* Rows of one sequence that attention processes together, with the splits [s0, s1) of the context
  * that they attend to.  A task computes kv KV heads with all their query heads, or q query heads of
  * one KV head. */
@@ -71,10 +54,11 @@ struct cpu_block {
 
 /* The pairs (row, chosen expert) of a step, sorted by expert; allocated for the most rows. */
 struct cpu_moe {
-	int32_t *count;                         /* [experts + 1] first pair of an expert */
-	int32_t *row, *slot;                    /* [pair] row; [row][rank] pair */
-	void *in[KERN_FORMS], *mid[KERN_FORMS]; /* rows for gate and up; rows for down */
-	float *gate, *up, *out;                 /* [pairs][ff] twice, [pairs][cols] */
+	int32_t *count;      /* [experts + 1] first pair of an expert */
+	int32_t *row, *slot; /* [pair] row; [row][rank] pair */
+	/* rows for gate and up, also as f32 if adapters read them; rows for down */
+	void *in[KERN_FORMS], *mid[KERN_FORMS];
+	float *gate, *up, *out; /* [pairs][ff] twice, [pairs][cols] */
 };
 
 struct backend_plan {
@@ -106,6 +90,7 @@ struct backend_plan {
 	struct ahead *ahead;          /* prefetches weights during the first step, or NULL */
 	void *heads;                  /* HEAD_MM: converted rows, if the form is not f32 */
 	struct kern_act *head_acts;   /* HEAD_MM: rows of each head */
+	struct cpu_adapt adapt;       /* what adapters add */
 	const struct backend_step *s; /* the running step, or NULL */
 };
 
@@ -115,6 +100,8 @@ struct backend_plan {
 int cpu_has_loops(const struct backend *b, int type);
 /* Return the kernels for weights of this type: its own, or those of f32. */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
+/* Return the kernels of a float type that read f32 rows, also if the others read BF16; NULL: type has none. */
+const struct kern_mm *cpu_plain_mm(const struct backend *b, int type);
 /* True if a product of m rows with weights of a type reads a transposed copy of the rows. */
 int cpu_transposed(const struct backend *b, int type, int m);
 /* Find the act of a node in the given form, or in the form that weights of `type` read.  NULL:
@@ -171,16 +158,9 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
 /* Run one step of the plan for p->s. */
 void cpu_step_run(struct backend_plan *p, const struct cpu_step *step);
 
-/* ---- tile.c: matrix products ---- */
-
-/* Divide the jobs into items and run all items as one parallel region. */
-void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n);
-/* Bytes of scratch that a worker needs for weights of a type with rows of k elements. */
-size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k);
-void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);
-
 /* ---- other steps: the scratch of a worker, and how to run and observe a node ---- */
 
+void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);
 size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n);
 void cpu_attn_run(struct backend_plan *p, int32_t node);
 size_t cpu_state_scratch(const struct graph_node *n);

@@ -81,6 +81,7 @@ int cpu_experts_need(struct backend_need *need, const struct host *host,
 	int rc;
 
 	*need = (struct backend_need){ 0 };
+	TRY(backend_check_rank(size, "experts on the CPU", err));
 	rc = open_experts(&e, &own, host, m, err);
 	if (!rc)
 		rc = cpu_need(need, e.b, &own, size, err);
@@ -99,6 +100,11 @@ int cpu_experts_new(struct cpu_experts **out, const struct host *host,
 	*out = NULL;
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "out of memory for experts on the CPU");
+	rc = backend_check_rank(size, "experts on the CPU", err);
+	if (rc) {
+		mem_free(e);
+		return rc;
+	}
 	rc = open_experts(e, &own, host, m, err);
 	if (!rc)
 		rc = backend_find("cpu")->load(&e->w, e->b, own.weights, own.n_weights, err);

@@ -42,6 +42,14 @@ static void prepare_head_rows(struct heads *t)
 		pool_run(t->p->b->pool, t->rows, prepare_head_row, t);
 }
 
+/* Return the rows of a head as f32, in place. */
+static struct kern_act head_rows(const struct heads *t, int h)
+{
+	return (struct kern_act){ .form = KERN_FORM_F32,
+		                  .q = (float *)(uintptr_t)t->x + (size_t)h * (size_t)t->in,
+		                  .q_row = (size_t)(t->in * t->heads) * sizeof(float) };
+}
+
 void cpu_heads_run(struct backend_plan *p, int32_t node)
 {
 	const struct graph_node *n = cpu_node(p, node);
@@ -64,23 +72,27 @@ void cpu_heads_run(struct backend_plan *p, int32_t node)
 	for (int h = 0; h < t.heads; h++) {
 		struct kern_act *x = &p->head_acts[h];
 		*x = t.act;
-		if (form == KERN_FORM_F32) {
-			x->q = (float *)(uintptr_t)t.x + (size_t)h * (size_t)t.in;
-			x->q_row = (size_t)(t.in * t.heads) * sizeof(float);
-		}
+		if (form == KERN_FORM_F32)
+			*x = head_rows(&t, h);
 		p->jobs[h] = (struct cpu_job){ .type = w->type,
 			                       .n = (int)w->ne[1],
 			                       .k = (int)w->ne[0],
 			                       .m = t.rows,
 			                       .x_row = form == KERN_FORM_F32 ? 0 : h * t.rows,
 			                       .w = w->at[h],
+			                       .weight = n->w[0],
+			                       .bias_weight = -1,
+			                       .matrix = h,
+			                       .out = n->rows == GRAPH_OUT,
+			                       .in = head_rows(&t, h),
 			                       .row_bytes = w->row_bytes,
 			                       .x = x,
 			                       .y = t.y + (size_t)h * (size_t)t.out,
 			                       .ldy = (size_t)n->cols,
-			                       .mul = w->scale };
+			                       .mul = 1,
+			                       .scale = w->scale };
 	}
-	cpu_jobs_run(p, p->jobs, t.heads);
+	cpu_products_run(p, p->jobs, t.heads);
 }
 
 void cpu_heads_show(const struct backend_plan *p, int32_t node)

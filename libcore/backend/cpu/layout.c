@@ -2,7 +2,8 @@
  * its bytes and hand out its parts.
  *
  *   mem                                                                              mem + bytes
- *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of workers |
+ *   | values | acts | cos sin | pos, run_of | attention | experts | heads | adapters |
+ *   | scratch of workers |
  *
  *   values     what nodes compute, f32 [rows][cols]
  *                | x | h = norm x | q | k | v | ...      a value reuses the space of a dead one, or
@@ -14,6 +15,7 @@
  *   attention  | m | l | o | partial results of a wave, by (row, split); blocks of rows
  *   experts    inputs of gate, up and down, by (row, expert) pair; lists of pairs; gate, up, out
  *   heads      [head][row] of HEAD_MM, in the form that the product reads
+ *   adapters   t = A x of the jobs of a step; jobs (adapt.c); only if the plan has a rank
  *   scratch    of each worker, for one item of work
  *
  * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone follows each
@@ -147,6 +149,11 @@ static void lay_moe(struct backend_plan *p, struct cpu_space *s)
 	}
 	if (!pairs)
 		return;
+	if (p->size.rank) { /* the largest of a form: its rows are cols wide */
+		size_t bytes = kern_act_bytes(KERN_FORM_F32, (int)pairs, (int)cols);
+
+		in[KERN_FORM_F32] = bytes > in[KERN_FORM_F32] ? bytes : in[KERN_FORM_F32];
+	}
 	for (int f = 0; f < KERN_FORMS; f++) {
 		m->in[f] = cpu_space_take(s, in[f], 1);
 		m->mid[f] = cpu_space_take(s, mid[f], 1);
@@ -198,6 +205,8 @@ static size_t scratch_bytes(const struct backend_plan *p)
 			bytes = cpu_tile_scratch(p->b, m->type, m->ne[0]);
 			most = bytes > most ? bytes : most;
 		}
+		bytes = cpu_adapt_scratch(p, n);
+		most = bytes > most ? bytes : most;
 	}
 	return num_round_up(most, ALIGN);
 }
@@ -215,6 +224,7 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 	lay_attention(p, s);
 	lay_moe(p, s);
 	lay_heads(p, s);
+	cpu_adapt_lay(p, s);
 	p->scratch_bytes = scratch_bytes(p) + REDZONE;
 	p->scratch = cpu_space_take(s, (size_t)pool_threads(p->b->pool), p->scratch_bytes);
 	for (int i = 0; i < pool_threads(p->b->pool) && p->scratch && REDZONE; i++)

@@ -106,6 +106,7 @@ struct moe {
 	const struct graph_node *n;
 	int32_t node, rows, used, pairs;
 	struct kern_act in[KERN_FORMS], mid[KERN_FORMS];
+	int adapted; /* 1: adapters read the inputs of gate or up as f32 */
 };
 
 /* Return the form of rows that the products with weight w0, w1 or w2 read. */
@@ -159,6 +160,9 @@ static void gather_pair(void *user, int64_t pair, int worker)
 		if (!s || f != expert_form(m, 0))
 			copy_row(&m->in[f], (int32_t)pair, a ? &a->x : &direct,
 			         m->p->moe.row[pair]);
+		if (!s && m->adapted)
+			copy_row(&m->in[KERN_FORM_F32], (int32_t)pair, &direct,
+			         m->p->moe.row[pair]);
 	}
 }
 
@@ -208,12 +212,26 @@ static void sum_experts(void *user, int64_t row, int worker)
 		                         m->n->moe.weight_before_ffn ? 1 : weights[i], m->n->cols);
 }
 
-/* Return the bias of an expert for weight s, or NULL. */
-static const float *expert_bias(const struct moe *m, int s, int expert)
+/* Set the bias of an expert for weight s. */
+static void set_expert_bias(struct cpu_job *j, const struct moe *m, int s, int expert)
 {
-	const struct weight *w = m->n->w[3 + s] < 0 ? NULL : &m->p->m.weights[m->n->w[3 + s]];
+	const struct weight *w;
 
-	return w ? (const float *)w->at[0] + (size_t)expert * (size_t)w->ne[0] : NULL;
+	j->bias_weight = m->n->w[3 + s];
+	if (j->bias_weight < 0)
+		return;
+	w = &m->p->m.weights[j->bias_weight];
+	j->bias_at = (size_t)expert * (size_t)w->ne[0];
+	j->bias = (const float *)w->at[0] + j->bias_at;
+}
+
+/* Return the rows of gate and up (s < 2) or down as f32, by pair. */
+static struct kern_act plain_rows(const struct moe *m, int s)
+{
+	return s < 2 ? m->in[KERN_FORM_F32]
+	             : (struct kern_act){ .form = KERN_FORM_F32,
+		                          .q = m->p->moe.gate,
+		                          .q_row = (size_t)m->n->moe.ff * sizeof(float) };
 }
 
 /* Run the products of all chosen experts with weights [from, to), one job each. */
@@ -234,16 +252,24 @@ static void multiply_experts(struct moe *m, int from, int to)
 				               .m = rows,
 				               .x_row = first,
 				               .w = w->at[e],
+				               .weight = m->n->w[s],
+				               .matrix = e,
+				               .rows = p->moe.row,
+				               .from = first,
+				               .out = m->n->rows == GRAPH_OUT,
+				               .in = plain_rows(m, s),
+				               .in_row = first,
 				               .row_bytes = w->row_bytes,
 				               .x = s < 2 ? &m->in[expert_form(m, s)]
 				                          : &m->mid[expert_form(m, s)],
 				               .y = y + (size_t)first * (size_t)w->ne[1],
 				               .ldy = (size_t)w->ne[1],
-				               .bias = expert_bias(m, s, e),
-				               .mul = w->scale };
+				               .mul = 1,
+				               .scale = w->scale };
+			set_expert_bias(j, m, s, e);
 		}
 	}
-	cpu_jobs_run(p, p->jobs, jobs);
+	cpu_products_run(p, p->jobs, jobs);
 }
 
 void cpu_moe_run(struct backend_plan *p, int32_t node)
@@ -254,6 +280,7 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 	};
 
 	m.pairs = m.rows * m.used;
+	m.adapted = cpu_adapt_touches(p, n->w[0]) || cpu_adapt_touches(p, n->w[1]);
 	for (int s = 0; s < 3; s++) {
 		enum kern_form f = expert_form(&m, s);
 		if (s < 2)
@@ -261,6 +288,9 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 		else
 			kern_act_init(&m.mid[f], f, p->moe.mid[f], m.pairs, n->moe.ff);
 	}
+	if (m.adapted)
+		kern_act_init(&m.in[KERN_FORM_F32], KERN_FORM_F32, p->moe.in[KERN_FORM_F32],
+		              m.pairs, n->cols);
 	sort_pairs(&m);
 	pool_run(p->b->pool, m.pairs, gather_pair, &m);
 	multiply_experts(&m, 0, 2);

@@ -13,10 +13,13 @@ struct row_op {
 	void *scratch;          /* of the worker */
 };
 
-/* Return the data of weight i of the node, or NULL if it is left out. */
+/* Return the data of weight i of the node for this row, or NULL if it is left out. */
 static inline const void *row_op_weight(const struct row_op *o, int i)
 {
-	return o->n->w[i] < 0 ? NULL : o->p->m.weights[o->n->w[i]].at[0];
+	if (o->n->w[i] < 0)
+		return NULL;
+	return o->p->adapt.on ? cpu_adapt_vector(o->p, o->n->w[i], o->n->rows, o->row)->at[0]
+	                      : o->p->m.weights[o->n->w[i]].at[0];
 }
 
 /* moe.c */

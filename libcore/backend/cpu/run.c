@@ -28,12 +28,17 @@ static int32_t table_row(const struct row_op *o, const struct weight *table)
 
 static void run_embed(const struct row_op *o)
 {
-	const struct weight *w = &o->p->m.weights[o->n->w[0]];
+	const int on = o->p->adapt.on;
+	const struct weight *w =
+		on ? cpu_adapt_table(o->p, o->n->w[0], o->row) : &o->p->m.weights[o->n->w[0]];
 	const struct type *t = type_get(w->type);
 	float mul = (o->n->embed.mul == 0 ? 1 : o->n->embed.mul) * w->scale;
+	int32_t id = table_row(o, w);
 
-	t->decode(o->y, (const unsigned char *)w->at[0] + (size_t)table_row(o, w) * w->row_bytes,
+	t->decode(o->y, (const unsigned char *)w->at[0] + (size_t)id * w->row_bytes,
 	          (size_t)(o->n->cols / t->info.block));
+	if (on)
+		cpu_adapt_look(o->p, o->n->w[0], o->row, id, o->y, o->scratch);
 	if (mul != 1)
 		o->k->scale(o->y, o->y, mul, o->n->cols);
 }
@@ -396,6 +401,7 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 			p->pos[s->runs[i].row + k] = s->runs[i].pos + k;
 			p->run_of[s->runs[i].row + k] = i;
 		}
+	cpu_adapt_begin(p);
 	if (s->n > 1)
 		pool_run(p->b->pool, s->n, fill_rope_tables, p);
 	else

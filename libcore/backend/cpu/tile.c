@@ -24,6 +24,19 @@ enum {
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
 
+/* Return the kernels that a job uses; if they are not of its type, its weights are decoded to f32. */
+static const struct kern_mm *job_mm(const struct backend_plan *p, const struct cpu_job *j)
+{
+	const struct kern_mm *mm = j->plain ? cpu_plain_mm(p->b, j->type) : cpu_mm(p->b, j->type);
+
+	return mm ? mm : cpu_plain_mm(p->b, INFER_F32);
+}
+
+static int is_decoded(const struct backend_plan *p, const struct cpu_job *j)
+{
+	return j->plain ? !cpu_plain_mm(p->b, j->type) : !cpu_has_loops(p->b, j->type);
+}
+
 static size_t packed_bytes(const struct kern_mm *mm, int64_t k)
 {
 	return mm->tile ? KERN_PANELS * num_round_up(mm->pack_bytes((int)k), 64) : 0;
@@ -35,6 +48,18 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 
 	return packed_bytes(mm, k) +
 	       (cpu_has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
+}
+
+size_t cpu_plain_scratch(const struct backend *b, int64_t k)
+{
+	static const int types[] = { INFER_F32, INFER_F16, INFER_BF16 };
+	size_t most = 0, decoded;
+
+	for (int i = 0; i < 3; i++)
+		most = (size_t)num_max((int64_t)most,
+		                       (int64_t)packed_bytes(cpu_plain_mm(b, types[i]), k));
+	decoded = (size_t)decoded_rows(cpu_plain_mm(b, INFER_F32)) * (size_t)k * sizeof(float);
+	return most + decoded;
 }
 
 /* True if the streams of a call over `rows` weight rows map to the same L1 sets and evict each
@@ -49,7 +74,7 @@ static int share_sets(const struct cpu_job *j, int rows)
 /* Choose the kernel and the items of j, one of `jobs` jobs of a parallel region. */
 static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs)
 {
-	const struct kern_mm *mm = cpu_mm(p->b, j->type);
+	const struct kern_mm *mm = job_mm(p, j);
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
 		items;
 
@@ -103,7 +128,7 @@ static const void *weight_rows(const struct backend_plan *p, const struct cpu_jo
 	const unsigned char *w = j->w + (size_t)row * j->row_bytes;
 	const struct type *t = type_get(j->type);
 
-	if (cpu_has_loops(p->b, j->type))
+	if (!is_decoded(p, j))
 		return w;
 	for (int r = 0; r < n; r++)
 		t->decode(decoded + (size_t)r * (size_t)j->k, w + (size_t)r * j->row_bytes,
@@ -111,18 +136,26 @@ static const void *weight_rows(const struct backend_plan *p, const struct cpu_jo
 	return decoded;
 }
 
-/* Apply scale, bias and cap to rows [m0, m0 + m), columns [row, row + n) of y. */
-static void finish_product(const struct kern *k, const struct cpu_job *j, int m0, int m, int row,
-                           int n)
+/* Add the adapters, then apply scale, bias and cap, to rows [m0, m0 + m), columns [row, row + n) of
+ * y. */
+static void finish_product(const struct backend_plan *p, const struct cpu_job *j, int m0, int m,
+                           int row, int n)
 {
-	if (j->mul == 1 && !j->bias && j->cap == 0)
+	const struct kern *k = &p->b->kern;
+	const float mul = j->mul * j->scale, *bias = j->bias;
+
+	if (j->t)
+		cpu_adapt_add(p, j, m0, m, row, n);
+	if (mul == 1 && !j->bias && j->cap == 0)
 		return;
 	for (int i = m0; i < m0 + m; i++) {
 		float *y = j->y + (size_t)i * j->ldy + row;
-		if (j->mul != 1)
-			k->scale(y, y, j->mul, n);
-		if (j->bias)
-			k->add_scaled(y, y, j->bias + row, 1, n);
+		if (mul != 1)
+			k->scale(y, y, mul, n);
+		if (bias && p->adapt.on)
+			bias = cpu_adapt_bias(p, j, i);
+		if (bias)
+			k->add_scaled(y, y, bias + row, 1, n);
 		if (j->cap != 0)
 			k->softcap(y, y, j->cap, n);
 	}
@@ -132,15 +165,15 @@ static void finish_product(const struct kern *k, const struct cpu_job *j, int m0
 static int multiply_in_place(const struct backend_plan *p, const struct cpu_job *j, int row,
                              int end, unsigned char *scratch)
 {
-	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	int own = cpu_has_loops(p->b, j->type),
+	const struct kern_mm *mm = job_mm(p, j);
+	int own = !is_decoded(p, j),
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
 	(j->transposed ? mm->skinny : mm->rows)(
 		j->y + row, j->ldy, weight_rows(p, j, row, n, decoded),
 		own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x, j->x_row, j->m, n, j->k);
-	finish_product(&p->b->kern, j, 0, j->m, row, n);
+	finish_product(p, j, 0, j->m, row, n);
 	return n;
 }
 
@@ -179,8 +212,9 @@ static struct kern_prefetch next_weights(const struct kern_mm *mm, const struct 
 static int multiply_packed(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
                            int m0, int m, unsigned char *scratch)
 {
-	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS, own = cpu_has_loops(p->b, j->type);
+	const struct kern_mm *mm = job_mm(p, j);
+	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS;
+	int own = !is_decoded(p, j);
 	float *decoded = (float *)(void *)(scratch + KERN_PANELS * panel);
 	int n = (int)num_min(count_panels(mm, j, m) * mm->nr, end - row);
 	int chunk = kern_x_rows(mm, j->x->q_row);
@@ -200,7 +234,7 @@ static int multiply_packed(const struct backend_plan *p, const struct cpu_job *j
 			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy,
 			         scratch + (size_t)(r / mm->nr) * panel, &x, j->x_row + at, part,
 			         (int)num_min(mm->nr, n - r), j->k);
-		finish_product(&p->b->kern, j, at, part, row, n);
+		finish_product(p, j, at, part, row, n);
 	}
 	return n;
 }
@@ -282,7 +316,6 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 		const struct graph_node *n = cpu_node(p, step->first + i);
 		const struct weight *w = &p->m.weights[n->w[0]];
 		const struct cpu_act *a = cpu_act_find(p, src, w->type);
-		float mul = n->mm.mul == 0 ? 1 : n->mm.mul;
 
 		p->jobs[i] = (struct cpu_job){
 			.type = w->type,
@@ -291,13 +324,18 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 			.m = m,
 			.w = w->at[0],
 			.row_bytes = w->row_bytes,
+			.weight = n->w[0],
+			.bias_weight = n->w[1],
+			.in = direct,
+			.out = n->rows == GRAPH_OUT,
 			.x = a ? &a->x : &direct,
 			.y = cpu_value(p, step->first + i, 0),
 			.ldy = (size_t)n->cols,
 			.bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0],
-			.mul = mul * w->scale,
+			.mul = n->mm.mul == 0 ? 1 : n->mm.mul,
+			.scale = w->scale,
 			.cap = n->mm.cap,
 		};
 	}
-	cpu_jobs_run(p, p->jobs, step->n);
+	cpu_products_run(p, p->jobs, step->n);
 }

@@ -295,6 +295,7 @@ static int prepare_plan(struct backend_plan *p, infer_error *err)
 {
 	size_t n = (size_t)p->m.graph->n;
 
+	TRY(backend_check_rank(&p->size, "cuda", err));
 	TRY(backend_check(&p->checked, &p->m, &p->size, err));
 	for (int32_t i = 0; i < p->m.graph->n; i++)
 		TRY(check_node(p, i, err));

@@ -25,12 +25,15 @@ struct step {
 	uint32_t pages[STEP_SEQS][STEP_PAGES], states[STEP_SEQS][STEP_PAGES];
 	const uint32_t *tables[STEP_SEQS][2];
 	int32_t len[STEP_SEQS], second[STEP_SEQS];
+	const struct backend_use *uses[STEP_SEQS]; /* adapters of the sequences */
+	int32_t n_uses[STEP_SEQS];
 	float *edge; /* the one that a graph may have */
 };
 
 struct step_shape {
 	int n_layers, kv_heads, dk, dv, type;
 	int64_t state; /* of the last layer; 0: it is as the others */
+	int rank;
 };
 
 __attribute__((unused)) static void step_close(struct step *s)
@@ -57,7 +60,9 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 		                       .dk = k->dk,
 		                       .dv = k->dv },
 			     last = { .n_layers = 1, .state = k->state };
-	struct backend_size size = { .rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE };
+	struct backend_size size = {
+		.rows = rows, .out = rows, .ctx = STEP_PAGES * KERN_PAGE, .rank = k->rank
+	};
 
 	memset(s, 0, sizeof *s);
 	s->m = *m;
@@ -123,7 +128,9 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 			                                    .n = n[q],
 			                                    .pos = s->len[q],
 			                                    .pages = s->tables[q],
-			                                    .second = s->second[q] };
+			                                    .second = s->second[q],
+			                                    .uses = s->uses[q],
+			                                    .n_uses = s->n_uses[q] };
 		for (int i = 0; i < n[q]; i++)
 			all[step.n++] = ids[q][i];
 		s->len[q] += n[q];
