@@ -1,4 +1,4 @@
-/* hf/rows.h (private) - rearrange tensors of a checkpoint into GGUF tensors: slices, stacks, transposes,
+/* hf/rows.h - rearrange tensors of a checkpoint into GGUF tensors: slices, stacks, transposes,
  * permutations of rows or columns, and changes of values.
  *
  * Source and result are arrays of matrices.  Row r of a result matrix is row s(r) of the source

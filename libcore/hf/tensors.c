@@ -76,8 +76,8 @@ static int wrong_shape(const struct hf_making *k, const struct safetensors_tenso
 	for (int i = n - 1; i >= 0 && b < sizeof need; i--)
 		b += (size_t)snprintf(need + b, sizeof need - b, "%s%lld", b ? ", " : "",
 		                      (long long)want[i]);
-	return hf_bad_tensor(k->d, t, INFER_EFORMAT, err, "its shape is [%s], by config.json [%s]",
-	                     have, need);
+	return hf_bad_tensor(k->d, t, INFER_EFORMAT, err, "its shape is [%s], by %s [%s]", have,
+	                     k->adapts ? "the model" : "config.json", need);
 }
 
 /* Fail if a quantised weight cannot be copied into h. */
@@ -410,7 +410,7 @@ static int is_no_bias(const struct hf_making *k, const struct safetensors_tensor
 	return 1;
 }
 
-static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, infer_error *err)
+int hf_add_tensor(struct hf_making *k, const struct safetensors_tensor *t, infer_error *err)
 {
 	struct infer_str plain = hf_plain_name(k, t->name), rest;
 	const struct arch *a = k->m->arch;
@@ -515,7 +515,7 @@ int hf_tensors(struct hf_dir *d, infer_error *err)
 	if (!rc)
 		rc = add_dense(&k, err);
 	for (uint32_t i = 0; i < d->raw.n && !rc; i++)
-		rc = add_tensor(&k, &d->raw.at[i], err);
+		rc = hf_add_tensor(&k, &d->raw.at[i], err);
 	if (!rc)
 		rc = hf_place_tensors(&k, err);
 	map_fini(&k.map);

@@ -28,6 +28,7 @@ struct hf_making {
 	const void *const **parts; /* [tensors of the file] infer_file.parts */
 	struct map map;            /* GGUF name -> index in `at` */
 	int left[LEAVES];
+	int adapts; /* 1: the tensors are those of an adapter, for messages */
 };
 /* Return the name as in the architecture's rows: without prefixes of multimodal wrappers, and with
  * .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL: out of memory. */
@@ -37,6 +38,9 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
  * not the name of such a tensor. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
+/* tensors.c: add the GGUF tensors made of t, or count why it is left out.
+ * INFER_EFORMAT, INFER_EUNSUP name t; INFER_ENOMEM */
+int hf_add_tensor(struct hf_making *k, const struct safetensors_tensor *t, infer_error *err);
 /* True for the name of a tensor in a vision or audio tower or a projector. */
 int hf_is_media(struct infer_str name);
 /* Return the reason to leave a tensor out, or 0.  rows: those for its name; layer -1: none. */

@@ -6,18 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t row_bytes(const struct lora_values *v)
-{
-	return (size_t)v->cols * lora_element(v->type);
-}
-
-/* Return row `row` of matrix `mat`; matrices of a shared half are all the same. */
-static const unsigned char *row_at(const struct lora_values *v, int64_t mat, int64_t row)
-{
-	return (const unsigned char *)v->at +
-	       (size_t)((v->mats > 1 ? mat : 0) * v->rows + row) * row_bytes(v);
-}
-
 static int is_float(int type)
 {
 	return type == INFER_F32 || type == INFER_F16 || type == INFER_BF16;
@@ -62,8 +50,8 @@ static void *transpose(infer_lora *l, const struct lora_values *v, int64_t first
 	unsigned char *to = arena_raw(&l->arena, (size_t)(rows * v->cols) * size);
 
 	for (int64_t c = 0; to && c < v->cols; c++)
-		copy_strided(to + (size_t)(c * rows) * size, row_at(v, 0, first) + (size_t)c * size,
-		             rows, v->cols, size);
+		copy_strided(to + (size_t)(c * rows) * size,
+		             lora_row(v, 0, first) + (size_t)c * size, rows, v->cols, size);
 	return to;
 }
 
@@ -111,8 +99,8 @@ static struct backend_delta delta_of(const struct lora_item *item, const struct 
 	return (struct backend_delta){ .rank = item->entry.rank,
 		                       .a_type = a->type,
 		                       .b_type = b->type,
-		                       .a_row = row_bytes(a),
-		                       .b_row = row_bytes(b),
+		                       .a_row = lora_row_bytes(a),
+		                       .b_row = lora_row_bytes(b),
 		                       .scale = (float)item->entry.scale };
 }
 
@@ -129,12 +117,14 @@ static int add_row_deltas(infer_lora *l, const struct lora_target *t, const stru
 		return lora_nomem(l, err);
 	TRY(order_columns(l, p, &a, err));
 	for (int i = first; i < last; i++) {
+		if (!lora_has(&a, i - first))
+			continue;
 		if (d[i].rank)
 			return lora_fail(l, from, INFER_EFORMAT, err,
 			                 "the tensor is changed twice");
 		d[i] = delta_of(item, &a, &item->b);
-		d[i].a = row_at(&a, i - first, item->table ? p->from : 0);
-		d[i].b = row_at(&item->b, i - first, item->table ? 0 : p->from);
+		d[i].a = lora_row(&a, i - first, item->table ? p->from : 0);
+		d[i].b = lora_row(&item->b, i - first, item->table ? 0 : p->from);
 	}
 	return INFER_OK;
 }
@@ -179,7 +169,7 @@ static int add_v_b(infer_lora *l, const struct lora_part *p, const struct lora_i
 	for (int h = 0; h < l->m->h.n_head; h++) {
 		d[h] = delta_of(item, &item->a, &item->b);
 		d[h].a = item->a.at;
-		d[h].b = row_at(&item->b, 0, h * (p->from + p->rows) + p->from);
+		d[h].b = lora_row(&item->b, 0, h * (p->from + p->rows) + p->from);
 	}
 	return INFER_OK;
 }
@@ -265,11 +255,11 @@ static int new_whole(infer_lora *l, const struct lora_target *t, const struct lo
 	*w = (struct weight){ .type = v->type,
 		              .n = old->n,
 		              .ne = { old->ne[0], old->ne[1] },
-		              .row_bytes = row_bytes(v),
+		              .row_bytes = lora_row_bytes(v),
 		              .scale = 1,
 		              .at = at };
 	for (int i = 0; i < old->n && !t->vector; i++)
-		at[i] = row_at(v, i, p->from);
+		at[i] = lora_row(v, i, p->from);
 	if (!t->vector)
 		return INFER_OK;
 	copy = arena_alloc(&l->arena, (size_t)old->ne[0], sizeof *copy);
@@ -312,7 +302,11 @@ static int add_whole(infer_lora *l, const struct lora_target *t, struct infer_st
 
 static uint64_t values_count(const struct lora_values *v)
 {
-	return (uint64_t)v->cols * (uint64_t)v->rows * (uint64_t)v->mats;
+	uint64_t mats = 0;
+
+	for (int64_t i = 0; i < v->mats; i++)
+		mats += (uint64_t)lora_has(v, i);
+	return (uint64_t)v->cols * (uint64_t)v->rows * mats;
 }
 
 static int push_item(infer_lora *l, const struct lora_item *item, infer_error *err)

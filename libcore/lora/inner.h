@@ -16,6 +16,8 @@ struct lora_values {
 	int type; /* enum infer_type */
 	const void *at;
 	int64_t cols, rows, mats;
+	/* [mats] the matrices, if they are apart; NULL: that one is not changed */
+	const void *const *each;
 };
 
 /* A change of one tensor, in the order of the model's file: `a` and `b` are as in struct
@@ -109,4 +111,21 @@ static inline int lora_str_ends(struct infer_str s, const char *end)
 }
 /* Return the bytes of an element of F32, F16 or BF16. */
 static inline size_t lora_element(int type) { return type == INFER_F32 ? 4 : 2; }
+static inline size_t lora_row_bytes(const struct lora_values *v)
+{
+	return (size_t)v->cols * lora_element(v->type);
+}
+/* True if v has a matrix of this number. */
+static inline int lora_has(const struct lora_values *v, int64_t mat)
+{
+	return !v->each || v->each[mat];
+}
+/* Return row `row` of matrix `mat`. */
+static inline const unsigned char *lora_row(const struct lora_values *v, int64_t mat, int64_t row)
+{
+	if (v->each)
+		return (const unsigned char *)v->each[mat] + (size_t)row * lora_row_bytes(v);
+	return (const unsigned char *)v->at +
+	       (size_t)((v->mats > 1 ? mat : 0) * v->rows + row) * lora_row_bytes(v);
+}
 #endif

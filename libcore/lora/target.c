@@ -60,7 +60,7 @@ static struct arch_parts find_rows(const infer_model *m, struct infer_str name, 
 }
 
 /* Add W_K_B and W_V_B of a layer that were made of attn_kv_b. */
-static void add_latent(const infer_model *m, struct lora_target *t, int layer)
+static void add_split_kv_b(const infer_model *m, struct lora_target *t, int layer)
 {
 	const int32_t *w = m->layer[layer];
 	int64_t nope = m->h.k_head - m->h.n_rot;
@@ -80,7 +80,7 @@ static void add_parts(const infer_model *m, struct lora_target *t, const struct 
 		int32_t w = weights[p->row[i]->slot];
 		int64_t rows;
 		if (p->row[i]->slot == W_KV_B && w < 0) {
-			add_latent(m, t, layer);
+			add_split_kv_b(m, t, layer);
 			return;
 		}
 		if (w < 0)
