@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "file/file.h"
 #include "file/gguf_write.h"
+#include "quant/adapt.h"
 #include "quant/certificate.h"
 
 #include <string.h>
@@ -66,12 +67,13 @@ static int is_split(const struct infer_meta *m)
 }
 
 /* Write the metadata in the order of the input, new keys after it.  Keys about how the input was
- * made and its quality loss are dropped, unless the tensors are copied. */
+ * made and its quality loss are dropped, unless all tensors are copied. */
 static int put_keys(struct gguf_write *w, const infer_quant *q, infer_error *err)
 {
 	struct own own[OWN_MAX];
 	int n = list_own_keys(own, q);
 	const struct infer_meta *m;
+	struct infer_str name;
 
 	for (uint64_t i = 0; (m = infer_file_meta_at(q->in, i)); i++) {
 		int o = 0;
@@ -80,14 +82,18 @@ static int put_keys(struct gguf_write *w, const infer_quant *q, infer_error *err
 			o++;
 		if (o < n)
 			put_own(w, &own[o]);
+		else if (q->n_loras && has_key(m, "general.name") &&
+		         !infer_meta_str_at(q->in, m, 0, &name, NULL))
+			adapt_name(w, q, name);
 		else if (has_key(m, "general.alignment"))
 			gguf_write_alignment(w, num_u32(file_value(m)->at));
-		else if (!is_split(m) && !(q->name && infer_certificate_is(m->key)))
+		else if (!is_split(m) && !((q->name || q->n_loras) && infer_certificate_is(m->key)))
 			gguf_write_copy(w, m);
 	}
 	for (int o = 0; o < n; o++)
 		if (!own[o].done)
 			put_own(w, &own[o]);
+	adapt_keys(w, q);
 	return q->name && q->opts->note ? certificate_recipe(w, q, err) : INFER_OK;
 }
 

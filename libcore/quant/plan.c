@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "file/file.h"
 #include "kern/kern.h"
+#include "quant/adapt.h"
 #include "quant/gptq.h"
 #include "type/type.h"
 
@@ -123,17 +124,19 @@ static int choose_type(infer_quant *q, struct quant_tensor *t, struct mix *m,
 	const struct override_rule *rule;
 	int type, method;
 
-	if (!mix_takes(m, in) || (in->type >= INFER_I8 && in->type <= INFER_I64))
+	if (!mix_takes(m, in) || (in->type >= INFER_I8 && in->type <= INFER_I64)) {
+		q->info.n_encoded += adapt_changes(t);
 		return INFER_OK;
+	}
 	TRY(mix_choose(&type, m, in, err));
 	TRY(override_find(&rule, keep, in->name, err));
 	method = rule && rule->method >= 0 ? rule->method : q->recipe->method;
 	t->wanted = (uint8_t)(rule ? rule->type : type);
 	t->type = (uint8_t)mix_fit(t->wanted, in->ne[0]);
-	if (t->type == in->type) {
+	if (t->type == in->type)
 		t->wanted = t->type;
+	if (t->type == in->type && !adapt_changes(t))
 		return INFER_OK;
-	}
 	if (!type_get(t->type)->encode)
 		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
 		               (int)in->name.len, in->name.at, infer_type_info(t->type)->name);
@@ -162,6 +165,8 @@ static int choose_types(infer_quant *q, infer_error *err)
 	if (!rc)
 		rc = mix_init(&m, q->name, q->importance || q->recipe->method == METHOD_GPTQ, q->in,
 		              err);
+	if (!rc)
+		m.tied &= !q->is_untied;
 	if (!rc)
 		rc = override_new(&keep, q->recipe->rules, q->recipe->n, err);
 	for (uint64_t i = 0; !rc && i < q->n; i++)
@@ -347,8 +352,8 @@ static int plan_tensors(infer_quant *q, const struct infer_quant_opts *o, infer_
 	TRY(quant_how(&q->how, o->isa, err));
 	TRY(take_recipe(q, o, err));
 	TRY(add_tensors(q, err));
-	if (q->name)
-		TRY(choose_types(q, err));
+	TRY(adapt_plan(q, o, err));
+	TRY(q->name ? choose_types(q, err) : adapt_types(q, err));
 	if (q->gptq && !q->info.n_gptq)
 		return err_set(
 			err, INFER_EINVAL,
@@ -418,6 +423,7 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 		.weighed = from->importance != NULL || from->gptq,
 		.gptq = from->gptq != NULL,
 		.plain = from->plain != 0,
+		.merged = adapt_changes(from),
 		.error = from->error,
 	};
 	return INFER_OK;

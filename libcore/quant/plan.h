@@ -1,6 +1,7 @@
 /* quant/plan.h - (private) the type of each tensor, and its position in the output files. */
 #ifndef QUANT_PLAN_H
 #define QUANT_PLAN_H
+#include <infer/lora.h>
 #include <infer/quant.h>
 #include "base/buf.h"
 #include "quant/hessian.h"
@@ -18,7 +19,10 @@ struct quant_tensor {
 	size_t n_importance;
 	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
 	int plain;                        /* ENCODE_PLAIN: encode without a search; or 0 */
-	double error;                     /* as in struct infer_quant_tensor */
+	/* adapters merged into it: 1 + the index of the one that replaces it, or 0; a bit for each that
+	 * adds a pair */
+	uint8_t whole, pairs;
+	double error; /* as in struct infer_quant_tensor */
 };
 struct quant_shard {
 	struct buf head;     /* header: all bytes before the first tensor */
@@ -38,6 +42,10 @@ struct infer_quant {
 	const struct infer_quant_opts *opts; /* NULL after infer_quant_new */
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
+	struct infer_lora_use loras[INFER_LORA_USES]; /* to merge, none with factor 0 */
+	int n_loras;
+	struct infer_tensor untied; /* with is_untied: the output, tied in the input */
+	int is_untied;
 	int how; /* register width of encoders, ENCODE_128, _256 or 0 */
 	infer_gptq *gptq;
 	struct recipe_gptq read; /* the text of gptq, and the options of its run */

@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "base/sha256.h"
 #include "file/file.h"
+#include "quant/adapt.h"
 #include "quant/pack.h"
 #include "quant/write.h"
 #include "type/type.h"
@@ -87,15 +88,33 @@ static const void *read_source(const struct work *k, struct scratch *s, uint64_t
 	                 s->in);
 }
 
-/* Encode elements [from, from + n).  Returns the bytes to write; NULL: an element is not finite. */
+/* Decode elements [from, from + n) of the input to s->x, with the adapters added.  Returns 0 if there is
+ * no memory. */
+static int read_values(struct work *k, struct scratch *s, uint64_t from, size_t n)
+{
+	const struct type *in = type_get(k->t->in->type);
+	infer_error err;
+
+	if (!adapt_changes(k->t)) {
+		in->decode(s->x, read_source(k, s, from, n), n / (size_t)in->info.block);
+		return 1;
+	}
+	if (!adapt_decode(k->q, k->t, from, n, s->x, s->row, &err))
+		return 1;
+	atomic_store(&k->errnum, ENOMEM);
+	return 0;
+}
+
+/* Encode elements [from, from + n).  Returns the bytes to write; NULL: an element is not finite, or
+ * there is no memory. */
 static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
 	const struct quant_tensor *t = k->t;
 	const struct type *in = type_get(t->in->type), *out = type_get(t->type);
-	const void *src = read_source(k, s, from, n);
 	const float *importance = NULL;
 
-	if (t->type == t->in->type) {
+	if (t->type == t->in->type && !adapt_changes(t)) {
+		const void *src = read_source(k, s, from, n);
 		size_t at = k->q->name ? type_find_bad(t->type, src, n) : SIZE_MAX;
 
 		if (at != SIZE_MAX)
@@ -103,8 +122,7 @@ static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from
 			                                    (size_t)in->info.block);
 		return at == SIZE_MAX ? src : NULL;
 	}
-	in->decode(s->x, src, n / (size_t)in->info.block);
-	if (!write_finite(k, s->x, from, n))
+	if (!read_values(k, s, from, n) || !write_finite(k, s->x, from, n))
 		return NULL;
 	if (t->importance) {
 		copy_importance(s->w, t, from, n);
@@ -119,15 +137,15 @@ static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from
 }
 
 /* Return the sum of squared errors of the encoded values, and that of squares of the input. */
-static struct error_sum measure_loss(const struct work *k, struct scratch *s, uint64_t from,
-                                     size_t n)
+static struct error_sum measure_loss(struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
-	const struct type *in = type_get(k->t->in->type), *out = type_get(k->t->type);
+	const struct type *out = type_get(k->t->type);
 	struct error_sum sum = { 0 };
 
-	if (k->t->type == k->t->in->type)
+	if (k->t->type == k->t->in->type && !adapt_changes(k->t))
 		return sum;
-	in->decode(s->x, read_source(k, s, from, n), n / (size_t)in->info.block);
+	if (!read_values(k, s, from, n))
+		return sum;
 	out->decode(s->w, s->back, n / (size_t)out->info.block);
 	for (size_t i = 0; i < n; i++) {
 		double x = (double)s->x[i], e = (double)s->w[i] - x;
@@ -401,6 +419,7 @@ static void fingerprint(char hex[65], const infer_quant *q)
 	}
 	if (q->gptq)
 		sha256_add(&s, q->gptq->id, 64);
+	adapt_hash(&s, q);
 	sha256_end(&s, sum);
 	sha256_hex(sum, hex);
 }
@@ -408,11 +427,16 @@ static void fingerprint(char hex[65], const infer_quant *q)
 static int open_work(struct work *k, int threads, infer_error *err)
 {
 	TRY(pool_new(&k->pool, threads, err));
-	size_t n = (size_t)pool_threads(k->pool);
+	size_t n = (size_t)pool_threads(k->pool), columns = adapt_columns(k->q);
 
 	k->scratch = mem_alloc(MEM_QUANT, n, sizeof *k->scratch);
 	k->sums = mem_alloc(MEM_QUANT, n * WRITE_STEP + 1, sizeof *k->sums);
-	return k->scratch && k->sums ? INFER_OK : err_nomem(err);
+	k->rows = mem_alloc(MEM_QUANT, n * (columns + 1), sizeof *k->rows);
+	if (!k->scratch || !k->sums || !k->rows)
+		return err_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		k->scratch[i].row = k->rows + i * (columns + 1);
+	return INFER_OK;
 }
 
 static int write_parts(struct work *k, const char *path, struct infer_quant_result *result,
@@ -468,5 +492,6 @@ int infer_quant_write(infer_quant *q, const char *path, int threads, const struc
 	pool_free(k.pool);
 	mem_free(k.scratch);
 	mem_free(k.sums);
+	mem_free(k.rows);
 	return rc;
 }

@@ -13,6 +13,7 @@ struct scratch {
 	float x[WRITE_PIECE], w[WRITE_PIECE];
 	unsigned char out[WRITE_PIECE * sizeof(float)], back[WRITE_PIECE * sizeof(float)];
 	unsigned char in[WRITE_PIECE * sizeof(float)]; /* input elements that are not contiguous */
+	float *row; /* [adapt_columns] a row that adapters change */
 };
 struct error_sum {
 	double error, square;
@@ -29,6 +30,7 @@ struct work {
 	infer_quant *q;
 	struct pool *pool;
 	struct scratch *scratch; /* [threads] */
+	float *rows;             /* those of scratch */
 	struct error_sum *sums;  /* [WRITE_STEP * threads + 1]: one for each item of a step */
 	struct partial part;
 	const struct infer_watch *watch;

@@ -32,6 +32,8 @@ static int put_quant_tensor(infer_records *out, const struct infer_quant_tensor 
 		jw_bool(w, "gptq", 1);
 	if (t->plain)
 		jw_bool(w, "plain", 1);
+	if (t->merged)
+		jw_bool(w, "merged", 1);
 	jw_int(w, "shard", t->shard);
 	jw_uint(w, "from_bytes", t->in->bytes);
 	jw_uint(w, "size_bytes", t->bytes);

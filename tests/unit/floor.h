@@ -30,6 +30,8 @@ struct floor {
 	int *numbers; /* of the layers, those that are recurrent behind the others */
 	uint32_t pages[FLOOR_PAGES];
 	int rows;
+	const struct backend_use *uses; /* [n_uses] the adapters of every step */
+	int n_uses;
 	struct weight *weights; /* of experts on the host, and all others; NULL: the model's */
 };
 
@@ -110,12 +112,13 @@ static inline int floor_host_experts(struct floor *f)
 }
 #endif
 
-/* Ready for steps of at most `rows` rows.  floor_close it, however it ends. */
-static inline int floor_open(struct floor *f, const infer_model *m, const char *isa, int threads,
-                             int rows, infer_error *err)
+/* Ready for steps of at most `rows` rows, with adapters of up to `rank`.  floor_close it, however it
+ * ends. */
+static inline int floor_open_rank(struct floor *f, const infer_model *m, const char *isa,
+                                  int threads, int rows, int rank, infer_error *err)
 {
 	*f = (struct floor){ .m = m, .parts = arch_parts(m), .rows = rows };
-	f->size = (struct backend_size){ rows, rows, FLOOR_ROWS };
+	f->size = (struct backend_size){ rows, rows, FLOOR_ROWS, rank };
 #ifdef FLOOR_HOST_EXPERTS
 	switch (floor_host_experts(f)) {
 	case -1:
@@ -126,6 +129,12 @@ static inline int floor_open(struct floor *f, const infer_model *m, const char *
 #endif
 	TRY(open_plan(&f->o, backend_find(FLOOR_KIND), &f->parts, &f->size, threads, isa, err));
 	return floor_cache(f, INFER_F32, err);
+}
+
+static inline int floor_open(struct floor *f, const infer_model *m, const char *isa, int threads,
+                             int rows, infer_error *err)
+{
+	return floor_open_rank(f, m, isa, threads, rows, 0, err);
 }
 
 /* Evaluate ids[from .. n) in steps of f->rows; y f32 [n][n_vocab] gets the rows from `from` on.
@@ -143,7 +152,9 @@ static inline int floor_run(struct floor *f, const int32_t *ids, int from, int n
 		struct backend_result res;
 
 		k = n - pos < f->rows ? n - pos : f->rows;
-		struct backend_run run = { .row = 0, .n = k, .pos = pos, .pages = pages };
+		struct backend_run run = {
+			.n = k, .pos = pos, .pages = pages, .uses = f->uses, .n_uses = f->n_uses
+		};
 		struct backend_step s = { .n = k,
 			                  .n_out = k,
 			                  .n_runs = 1,

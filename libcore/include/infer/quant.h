@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <infer/file.h>
 #include <infer/gptq.h>
+#include <infer/lora.h>
 #include <infer/recipe.h>
 #include <infer/status.h>
 #include <infer/watch.h>
@@ -42,6 +43,10 @@ struct infer_quant_opts {
 	/* For the method gptq, also of a recipe: after infer_gptq_read.  Rounds the matrices whose
 	 * inputs it has measured to types of up to 5 bits.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
+	/* adapters of the model that was opened from `in`, merged into the weights; not with gptq.
+	 * One with factor 0 is left out.  Borrowed until infer_quant_free */
+	const struct infer_lora_use *loras;
+	int32_t n_loras;
 };
 
 typedef struct infer_quant infer_quant;
@@ -49,9 +54,10 @@ typedef struct infer_quant infer_quant;
 /* Decide the types.  in: borrowed until infer_quant_free.
  * INFER_EINVAL: an unknown type; a pattern that is malformed or matches no tensor; missing
  *               importances that a type needs; a type that weights never have, or with GPTQ one of
- *               more than 5 bits.
+ *               more than 5 bits; adapters: one twice, of another model, with GPTQ.
  * INFER_EUNSUP: a tensor name without a layer number; more files than a name can count; a kernel
- *               set that this machine lacks.
+ *               set that this machine lacks; adapters that replace one tensor, or that change a
+ *               tensor whose type is not written or which has a scale or order of its own.
  * INFER_EIO, INFER_EFORMAT: the importance matrix, or keys of the model; a recipe that is wrong for
  *               this model.
  * INFER_ENOMEM */
@@ -92,6 +98,7 @@ struct infer_quant_tensor {
 	int weighed; /* 1: importances are used */
 	int gptq;    /* 1: rounded by GPTQ */
 	int plain;   /* 1: rounded without a search */
+	int merged;  /* 1: an adapter changes it */
 	/* after infer_quant_write with verify: root mean square of the error, relative to that of
 	 * the values; below 0: unknown */
 	double error;
