@@ -53,7 +53,7 @@ PARAMETERS='{"type":"object","properties":{"city":{"enum":["Rome","Oslo"]}},"req
 	same "{\"input_tokens\":$(json usage.input_tokens <whole)}" "$(post /v1/messages/count_tokens "{\"model\":\"m\",$TALK}")"
 	named /v1/messages "{\"model\":\"m\",\"max_tokens\":2,$TALK,\"stream\":true}" | sed 's/msg_[0-9a-f]*/msg_1/' >events
 	cat >wanted <<'E'
-{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"inferutils demo","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":13,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
+{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"inferutils-demo","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":13,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
 {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
 {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"}}
 {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}
@@ -259,7 +259,7 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	tail='"usage":{"prompt_tokens":6,"total_tokens":6}}'
 	for path in /v1/rerank /v2/rerank /rerank /reranking; do
 		rank $path '{"model":"x","query":"A","documents":[{"text":"DDD","title":"t"},"A"],"top_n":1,"return_documents":true,"max_tokens_per_doc":5}' >out
-		same '{"id":ID,"object":"list","model":"Xlm Rank","results":[{"index":I,"relevance_score":X,"document":{"text":"D"}}],'"$tail" \
+		same '{"id":ID,"object":"list","model":"Xlm-Rank","results":[{"index":I,"relevance_score":X,"document":{"text":"D"}}],'"$tail" \
 			"$(shape | sed -E 's/"index":[01]/"index":I/; s/"text":"(DDD|A)"/"text":"D"/')"
 	done
 	rank /rerank '{"query":"A","texts":["DDD"],"return_text":true}' >out
@@ -275,7 +275,7 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	same 200 "$(status)"
 	for names in text_1,text_2 queries,documents queries,items data_1,data_2; do
 		rank /v1/score "{\"${names%,*}\":[\"A\",\"B\"],\"${names#*,}\":[\"D\",\"D\"]}" >out
-		same '{"id":ID,"object":"list",T,"model":"Xlm Rank","data":[{"index":0,"object":"score","score":X},{"index":1,"object":"score","score":X}],"usage":{"prompt_tokens":4,"total_tokens":4}}' "$(shape)"
+		same '{"id":ID,"object":"list",T,"model":"Xlm-Rank","data":[{"index":0,"object":"score","score":X},{"index":1,"object":"score","score":X}],"usage":{"prompt_tokens":4,"total_tokens":4}}' "$(shape)"
 	done
 	cat >bad <<-'END'
 		query {"query":5,"documents":["x"]}

@@ -34,16 +34,18 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same "$(ask GET /health)" "$(ask GET /v1/health)"
 	same "$(ask GET /v1/models)" "$(ask GET /models)"
 	ask GET /v1/models >out
-	same 'list inferutils demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
-	same "{\"object\":\"list\",\"data\":[$(ask GET /v1/models/inferutils%20demo)]}" "$(cat out)"
+	same 'list inferutils-demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
+	same "{\"object\":\"list\",\"data\":[$(ask GET /v1/models/inferutils-demo)]}" "$(cat out)"
+	# the name in the model file, of which the id is made
+	same "$(ask GET /v1/models/inferutils-demo)" "$(ask GET /v1/models/inferutils%20demo)"
 	same model_not_found "$(ask GET /v1/models/other | json error.code)"
 	perl "$H" "$SOCK" ask GET /v1/models '' 'anthropic-version: 2023-06-01' >out
-	same 'model inferutils demo inferutils demo active false inferutils demo inferutils demo' \
+	same 'model inferutils-demo inferutils demo active false inferutils-demo inferutils-demo' \
 		"$(for k in data.0.type data.0.id data.0.display_name data.0.lifecycle has_more first_id last_id; do json $k <out; done | paste -sd' ')"
 	json data.0.created_at <out | grep -qxE '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z'
-	perl "$H" "$SOCK" ask GET /v1/models/inferutils%20demo '' 'anthropic-version: 2023-06-01' >one
+	perl "$H" "$SOCK" ask GET /v1/models/inferutils-demo '' 'anthropic-version: 2023-06-01' >one
 	same "$(json data.0.id <out)" "$(json id <one)"
-	perl "$H" "$SOCK" ask GET '/v1/models?after_id=inferutils%20demo' '' 'anthropic-version: 2023-06-01' >out
+	perl "$H" "$SOCK" ask GET '/v1/models?after_id=inferutils-demo' '' 'anthropic-version: 2023-06-01' >out
 	same '0 null false' "$(json data.# <out) $(json first_id <out) $(json has_more <out)"
 	perl "$H" "$SOCK" ask GET /v1/models/other '' 'anthropic-version: 2023-06-01' >out
 	same 'error not_found_error' "$(json type <out) $(json error.type <out)"
@@ -185,7 +187,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same "$(json choices.0.message.content <whole)" "$(sed '1d;$d' chunks.jsonl | json choices.0.delta | perl -MJSON::PP -ne 'print decode_json($_)->{content} // ""')"
 	same "$(json choices.0.logprobs.content.# <whole)" "$(sed '$d' chunks.jsonl | perl -MJSON::PP -ne '$n += @{(decode_json($_)->{choices}[0]{logprobs} // {})->{content} // []}; END { print $n }')"
 	# the bytes of the first event
-	head -n 1 events | grep -qE '^\{"id":"chatcmpl-[0-9a-f]+","object":"chat.completion.chunk","created":[0-9]+,"model":"inferutils demo","system_fingerprint":"b[0-9.]+","choices":\[\{"index":0,"delta":\{"role":"assistant","content":null\},"logprobs":null,"finish_reason":null\}\],"usage":null\}$'
+	head -n 1 events | grep -qE '^\{"id":"chatcmpl-[0-9a-f]+","object":"chat.completion.chunk","created":[0-9]+,"model":"inferutils-demo","system_fingerprint":"b[0-9.]+","choices":\[\{"index":0,"delta":\{"role":"assistant","content":null\},"logprobs":null,"finish_reason":null\}\],"usage":null\}$'
 }
 
 @test "completions: stop, n, seeds, logprobs, bias; streamed are the same" {
@@ -626,7 +628,7 @@ until_busy() # PID
 
 @test "embeddings: texts and ids, alone and in a list; base64 of the same numbers; dimensions; usage; refusals by name" {
 	post /v1/embeddings '{"input":"a fox"}' >out
-	same 'list embedding 0 inferutils demo' "$(json object <out) $(json data.0.object <out) $(json data.0.index <out) $(json model <out)"
+	same 'list embedding 0 inferutils-demo' "$(json object <out) $(json data.0.object <out) $(json data.0.index <out) $(json model <out)"
 	same "$(json data.0.embedding <out | tr -d '[]' | tr , ' ')" "$(infer-run -m demo --embed --no-stdin "a fox")"
 	post /tokenize '{"content":"a fox","add_special":true}' | json tokens >ids
 	same "$(json data.0.embedding <out)" "$(post /v1/embeddings "{\"input\":$(cat ids)}" | json data.0.embedding)"

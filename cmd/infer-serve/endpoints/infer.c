@@ -213,8 +213,8 @@ static int is_model_named(const struct served *m, const struct json *name)
 {
 	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
 
-	return json_equals(name, m->name) || json_equals(name, path) ||
-	       json_equals(name, slash ? slash + 1 : path);
+	return json_equals(name, m->name) || (m->called && json_equals(name, m->called)) ||
+	       json_equals(name, path) || json_equals(name, slash ? slash + 1 : path);
 }
 
 static int read_handoff(struct handoff *h, const struct members *a, const char **param,

@@ -134,7 +134,7 @@ static void put_anthropic_model(struct jwrite *w, const struct server *s, const 
 	jw_object(w, NULL);
 	jw_str(w, "type", "model");
 	jw_str(w, "id", m->name);
-	jw_str(w, "display_name", m->name);
+	jw_str(w, "display_name", m->called ? m->called : m->name);
 	jw_str(w, "created_at", text);
 	jw_str(w, "lifecycle", "active");
 	if (m->state == SERVED_LOADED) {

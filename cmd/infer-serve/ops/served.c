@@ -32,6 +32,7 @@ void served_free(struct served *m)
 	}
 	keys_fini(&m->keys);
 	mem_free(m->name);
+	mem_free(m->called);
 	arena_fini(&m->mem);
 	mem_free(m);
 }
@@ -161,7 +162,31 @@ static int open_reader(struct served *m, infer_error *err)
 	return infer_job_reader_new(&m->own_reader, &jo, err);
 }
 
-/* If the configuration has no name, set it to --alias or to the name in the model file. */
+/* True if a shell and a URL take the byte as it is. */
+static int is_plain(char c)
+{
+	return (unsigned char)c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || (c && strchr("._:/@+=,", c));
+}
+
+/* Replace each run of other bytes by one "-", and remove it at the ends. A name of such bytes alone stays. */
+static void make_pasteable(char *name)
+{
+	char *to = name;
+
+	for (const char *p = name; *p; p++) {
+		if (!is_plain(*p))
+			continue;
+		if (to > name && !is_plain(p[-1]))
+			*to++ = '-';
+		*to++ = *p;
+	}
+	if (to > name)
+		*to = 0;
+}
+
+/* If the configuration has no name, set it to --alias or to the name in the model file, in a form that needs
+ * no quotes. */
 static int set_model_name(struct served *m, infer_error *err)
 {
 	struct infer_str called;
@@ -171,7 +196,13 @@ static int set_model_name(struct served *m, infer_error *err)
 	called = infer_model_called(m->model);
 	m->name = m->o.alias ? mem_strndup(MEM_BASE, m->o.alias, strlen(m->o.alias))
 	                     : mem_strndup(MEM_BASE, called.at, called.len);
-	return m->name ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for the server");
+	if (m->name && !m->o.alias) {
+		m->called = mem_strndup(MEM_BASE, called.at, called.len);
+		make_pasteable(m->name);
+	}
+	return m->name && (m->called || m->o.alias)
+	               ? INFER_OK
+	               : err_set(err, INFER_ENOMEM, "out of memory for the server");
 }
 
 int served_open(struct served *m, served_room_fn *room, infer_error *err)
@@ -215,7 +246,8 @@ struct served *served_by_name(struct server *s, const char *name, size_t n)
 	for (struct served *m = s->models; m; m = m->next) {
 		if (m->retired)
 			continue;
-		if (is_same_name(m->name, name, n))
+		if (is_same_name(m->name, name, n) ||
+		    (m->called && is_same_name(m->called, name, n)))
 			return m;
 		for (int i = 0; i < m->aliases.n; i++)
 			if (is_same_name(m->aliases.at[i], name, n))

@@ -35,7 +35,8 @@ struct served {
 	struct server *server;
 	/* options of the command line, overridden by those of the configuration; immutable */
 	struct serve_opts o;
-	char *name;              /* name in answers; freed with mem_free */
+	char *name;   /* name in answers; freed with mem_free */
+	char *called; /* that in the model file, also accepted, if `name` is made of it */
 	struct opt_list aliases; /* allocated in mem */
 	/* the configuration as text, compared to detect changes; allocated in mem */
 	const char *config_text;
