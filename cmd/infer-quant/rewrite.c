@@ -1,5 +1,6 @@
 /* infer-quant/rewrite.c - write a model again: quantise, copy, split, merge, compress. */
 #include "calibrate.h"
+#include <infer/hub.h>
 #include <infer/record.h>
 #include "base/err.h"
 #include "base/os.h"
@@ -130,6 +131,10 @@ static int check_rewrite(struct run *r, const struct opt_rest *rest, infer_error
 	r->out = rest->n_words > 1 && !o->dry_run ? rest->words[1] : NULL;
 	if (r->out && !*r->out)
 		return err_set(err, INFER_EINVAL, "OUT is empty");
+	if (r->out && (!strcmp(r->out, "demo") || infer_hub_is_ref(r->out)))
+		return err_set(err, INFER_EINVAL,
+		               "OUT must be a file, and -m %.80s is another model: try ./%.80s",
+		               r->out, r->out);
 	TRY(quant_check_out(o, "", r->out, NULL, err));
 	TRY(quant_check_out(o, "--save-recipe ", o->save_recipe, rest->words[0], err));
 	return model_path(&r->in, rest->words[0], MODEL_NAMED, err);

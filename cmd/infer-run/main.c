@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct help_line examples[] = {
 	{ "infer-run \"Why is the sky blue?\"", "ask the built-in model" },
@@ -87,6 +88,18 @@ static int check_options(const struct run_opts *o, const struct opt_rest *rest)
 	return EXIT_DONE;
 }
 
+/* Warn of "run MODEL", which is a command of other programs and a prompt here. */
+static void warn_of_run(const struct run_opts *o, const struct opt_rest *rest)
+{
+	const char *model = rest->n_words == 2 ? rest->words[1] : "";
+
+	if (o->model || o->server || !*model || strpbrk(model, " \t\n") ||
+	    strcmp(rest->words[0], "run"))
+		return;
+	say_warning("'run %.60s' is the prompt here; a model is given with -m, as in -m %s%.60s",
+	            model, access(model, F_OK) ? "ollama:" : "", model);
+}
+
 /* Open --out, which must not be a file that is read. Prints its own errors; returns the exit code. */
 static int open_out(const struct run_opts *o)
 {
@@ -127,6 +140,8 @@ int main(int argc, char **argv)
 	code = check_options(&o, &rest);
 	if (o.output == OUTPUT_DEFAULT)
 		o.output = OUTPUT_TEXT;
+	if (!code)
+		warn_of_run(&o, &rest);
 	if (!code)
 		code = open_out(&o);
 	if (code) {

@@ -130,6 +130,11 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	fails 2 "try infer-quant --type q8_0 $F16 x.gguf\$" infer-quant "$F16" x.gguf q8_0 4
 	fails 2 "try infer-quant --type Q8_0 $F16 OUT\$" infer-quant "$F16" Q8_0
 	fails 2 "try infer-quant --copy $F16 x.gguf\$" infer-quant "$F16" x.gguf COPY
+	# a file of that name could not be opened by it
+	fails 2 "OUT must be a file, and -m demo is another model: try ./demo\$" infer-quant -q --type Q4_0 demo demo
+	fails 2 'try ./hf:org/repo$' infer-quant -q --copy demo hf:org/repo
+	infer-quant -q --dry-run --type Q4_0 demo
+	[ ! -e demo ]
 	# the type first, and one that there is not
 	fails 2 "try infer-quant --type Q4_K_M $F16 x.gguf\$" infer-quant Q4_K_M "$F16" x.gguf
 	fails 2 "try infer-quant --type Q4_K_M $F16 OUT\$" infer-quant Q4_K_M "$F16"

@@ -101,6 +101,21 @@ closed_pipe()
 	same length "$(json finish_reason <out)"
 }
 
+@test "run MODEL, as other programs have it, is a prompt, with a warning that names -m" {
+	unset INFER_MODEL
+	infer-run --no-stdin --temp 0 -n 2 run llama3 2>said >out
+	[ -s out ]
+	grep -qx "infer-run: warning: 'run llama3' is the prompt here; a model is given with -m, as in -m ollama:llama3" said
+	touch m.gguf
+	infer-run --no-stdin --temp 0 -n 2 run m.gguf 2>&1 >out | grep -q 'as in -m m.gguf$'
+	for words in 'run' 'run to me' 'walk home'; do
+		# shellcheck disable=SC2086
+		same "infer-run: warning: no -m and no INFER_MODEL: this is the built-in model" "$(infer-run --no-stdin -n 2 $words 2>&1 >out)"
+	done
+	infer-run -m demo --no-stdin -n 2 run llama3 2>said
+	[ ! -s said ]
+}
+
 @test "an answer that -n cut before it satisfied its constraint is said on standard error: not one that satisfies it" {
 	said() { infer-run --no-stdin --temp 0 "$@" the 2>&1 >/dev/null; }
 	same 'infer-run: warning: -n 3 cut the answer before it satisfied --json-schema' "$(said -n 3 --json-schema '{"type":"string","minLength":20}')"
