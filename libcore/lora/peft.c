@@ -36,6 +36,9 @@ static int check_files(const infer_lora *l, struct buf *b, infer_error *err)
 		  "an adapter of MLX, which is not read: convert it to PEFT or GGUF" },
 	};
 
+	/* so that no path is without memory */
+	if (buf_reserve(b, strlen(l->info.path) + 64))
+		return lora_nomem(l, err);
 	if (!has_file(l, b, PEFT_CONFIG))
 		return err_set(err, INFER_EINVAL, "%s: not an adapter: it has no " PEFT_CONFIG,
 		               file_label(l->info.path));

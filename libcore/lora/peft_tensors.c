@@ -286,7 +286,7 @@ static int read_whole(struct peft *p, const struct safetensors_tensor *t, infer_
 	return w->name.at ? INFER_OK : lora_nomem(p->l, err);
 }
 
-static int read_tensor(struct peft *p, const struct safetensors_tensor *t, infer_error *err)
+static int read_named(struct peft *p, const struct safetensors_tensor *t, infer_error *err)
 {
 	TRY(check_dtype(p->l, t, err));
 	TRY(check_values(p->l, t, err));
@@ -319,6 +319,6 @@ int peft_find_pairs(struct peft *p, infer_error *err)
 	if (!p->pairs || !p->pseudo || !p->whole || !p->based)
 		return lora_nomem(p->l, err);
 	for (uint32_t i = 0; i < p->raw.n; i++)
-		TRY(read_tensor(p, &p->raw.at[i], err));
+		TRY(read_named(p, &p->raw.at[i], err));
 	return INFER_OK;
 }
