@@ -71,8 +71,8 @@ MORE = {
     },
     "phi3-window-hub": {"head": (dict(PLAIN, target_modules=["lm_head"]), 1)},
 }
-MODELS = ["llama3-hub", "qwen2", "phi3-window-hub", "gemma3-hub", "qwen35-hub", "lfm2-hub", "granitehybrid-hub", "qwen3moe", "mixtral", "deepseek2-hub", "qwen3next-hub"]
-OLD = MODELS[7:]     # whose experts are modules of their own
+MODELS = ["llama3-hub", "qwen2", "phi3-window-hub", "gemma3-hub", "qwen35-hub", "lfm2-hub", "granitehybrid-hub", "deepseek2-hub", "qwen3next-hub", "qwen3moe", "mixtral"]
+OLD = ["qwen3moe", "mixtral"]       # whose experts are modules of their own
 
 
 def rng_of(*words):
@@ -107,9 +107,15 @@ def load_model(name, path):
     """The same in the transformers of OLD_SITE, from a directory."""
     import torch
     import transformers
+    from safetensors.numpy import load_file
     with open(os.path.join(path, "lora.json")) as f:
         config, ids, want = json.load(f)
-    model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float64, attn_implementation="eager").eval()
+    model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.from_pretrained(path), attn_implementation="eager").double().eval()
+    state = {k: torch.from_numpy(a.astype(np.float64)) for k, a in load_file(os.path.join(path, "model.safetensors")).items()}
+    missing, unknown = model.load_state_dict(state, strict=False)
+    if unknown or set(missing) - {"lm_head.weight"}:
+        raise SystemExit(f"{name}: parameters differ: {missing} {unknown}")
+    model.tie_weights()
     gap = np.abs(checkpoint.expect(model, ids) - want).max()
     if not gap < 1e-5:
         raise SystemExit(f"{name}: transformers {transformers.__version__} comes to other logits: {gap:.3g}")
@@ -120,6 +126,8 @@ def in_old_site(name, converter):
     """Run this script for one model with OLD_SITE; returns its lines of cases.txt."""
     model, config, ids = draw_model(name)
     with tempfile.TemporaryDirectory() as d:
+        if "rope_parameters" in config:     # as it was
+            config = {**config, **config["rope_parameters"], "num_experts": config.get("num_local_experts", config.get("num_experts")), "rope_scaling": None}
         checkpoint.save(d, config, state_of(model))
         with open(os.path.join(d, "lora.json"), "w") as f:
             json.dump([config, ids, checkpoint.expect(model, ids).tolist()], f)
@@ -145,10 +153,14 @@ def fill(peft_model, words):
             p.copy_(torch.from_numpy(a.astype(np.float16).astype(np.float64)))
 
 
-def linear_names(model):
+def targets(model):
+    """Each name of a linear module but the head; with the name before it where peft would take the short one for that of
+    joined experts too."""
     import torch
-    names = {k.rsplit(".", 1)[1] for k, m in model.named_modules() if isinstance(m, torch.nn.Linear) and "." in k}
-    return sorted(names)
+    names = {k for k, m in model.named_modules() if isinstance(m, torch.nn.Linear) and "." in k}
+    joined = any(k.endswith("experts.gate_up_proj") for k, _ in model.named_parameters())
+    long = ("gate_proj", "up_proj", "down_proj") if joined else ()
+    return sorted({".".join(k.split(".")[-2 if k.endswith(long) else -1:]) for k in names})
 
 
 def narrow(path, dtype):
@@ -269,11 +281,6 @@ def one(name, model, ids, case, args, scale):
     return want
 
 
-def targets(model):
-    """Each name of a linear module but the head."""
-    return [n for n in linear_names(model) if n != "lm_head"]
-
-
 def in_gguf(args):
     """True if a GGUF file can say the factors of its pairs."""
     return not args.get("use_rslora") and not args.get("alpha_pattern")
@@ -310,6 +317,20 @@ def make_model(name, model, config, ids, converter):
     return [" ".join(["model", name, name + ".gguf", str(config["vocab_size"]), str(LAST), str(N), *map(str, ids)])] + lines
 
 
+def write_cases(name, lines):
+    """Replace the lines of a model in cases.txt."""
+    path, of, model = os.path.join(OUT, "cases.txt"), {}, None
+    if os.path.exists(path):
+        for line in open(path).read().splitlines()[1:]:
+            model = line.split()[1] if line.startswith("model ") else model
+            of.setdefault(model, []).append(line)
+    of[name] = lines
+    with open(path, "w") as f:
+        f.write("# made by scripts/golden-lora.py, which says what the lines mean\n")
+        for n in MODELS:
+            f.write("".join(line + "\n" for line in of.get(n, [])))
+
+
 def main():
     args = sys.argv[1:]
     loaded = args[1] if args[0] == "--loaded" else None
@@ -322,17 +343,9 @@ def main():
         print("\n".join(make_model(only[0], *load_model(only[0], loaded), converter)))
         return
     os.makedirs(OUT, exist_ok=True)
-    path, old, name = os.path.join(OUT, "cases.txt"), {}, None
-    if os.path.exists(path):
-        for line in open(path).read().splitlines()[1:]:
-            name = line.split()[1] if line.startswith("model ") else name
-            old.setdefault(name, []).append(line)
     for name in only or MODELS:
-        old[name] = in_old_site(name, converter) if name in OLD else make_model(name, *draw_model(name), converter)
-        with open(path, "w") as f:
-            f.write("# made by scripts/golden-lora.py, which says what the lines mean\n")
-            for n in MODELS:
-                f.write("".join(line + "\n" for line in old.get(n, [])))
+        lines = in_old_site(name, converter) if name in OLD else make_model(name, *draw_model(name), converter)
+        write_cases(name, lines)
 
 
 if __name__ == "__main__":
