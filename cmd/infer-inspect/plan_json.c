@@ -174,7 +174,6 @@ void plan_json(struct buf *out, const struct planned *p)
 	}
 	jw_num(&w, "params", p->shape.params);
 	jw_num(&w, "active_params", p->shape.active_params);
-	put_if_known(&w, "decode_times", p->asked.ask.how.decode_times);
 	if (p->asked.ask.how.decode_times > 0)
 		jw_num(&w, "decode_times", p->asked.ask.how.decode_times);
 	jw_int(&w, "ctx_train", p->shape.ctx_train);

@@ -397,6 +397,7 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 		grep -q 'no decode step was rehearsed: other programs had the processors' b
 	else
 		grep -q 'a decode step was rehearsed: it took [0-9.]* times what' b
+		same 1 "$(grep -o decode_times a | wc -l)"
 	fi
 	host 8000000000 >h.yaml
 	infer-inspect plan -m demo -v --json --hw ./h.yaml >a 2>b
