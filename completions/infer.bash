@@ -115,7 +115,7 @@ _infer_inspect()
 		-c --ctx --device --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
 		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
-	*) _infer_words 'show tensors tokens template verify diff grammar plan hw pull list rm'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
+	*) _infer_words 'show tensors tokens template verify diff lora grammar plan hw pull list rm'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
 	esac
 }
 complete -F _infer_inspect infer-inspect

@@ -76,6 +76,7 @@ complete -c infer-inspect -n __fish_use_subcommand -a tokens -d 'ids and pieces 
 complete -c infer-inspect -n __fish_use_subcommand -a template -d 'what the chat template can do, and a conversation as it renders it'
 complete -c infer-inspect -n __fish_use_subcommand -a verify -d 'read the whole file: sha256, and that every weight is finite'
 complete -c infer-inspect -n __fish_use_subcommand -a diff -d 'how two files differ: keys, tensors, types, values'
+complete -c infer-inspect -n __fish_use_subcommand -a lora -d 'an adapter: its tensors, ranks, sizes, and whether it fits -m MODEL'
 complete -c infer-inspect -n __fish_use_subcommand -a grammar -d 'a constraint: its size, whether texts satisfy it, texts that do'
 complete -c infer-inspect -n __fish_use_subcommand -a plan -d 'whether a model fits, how fast it is and for how many users'
 complete -c infer-inspect -n __fish_use_subcommand -a hw -d 'this machine, measured: memory, arithmetic, loops, disk; or --hw'

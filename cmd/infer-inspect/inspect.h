@@ -73,6 +73,8 @@ int verify(struct buf *out, const struct inspect_opts *o, const infer_file *file
            const struct opt_rest *words, infer_error *err);
 int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, const infer_file *b,
          int *differs, infer_error *err);
+int lora(struct buf *out, const struct inspect_opts *o, const infer_file *file,
+         const struct opt_rest *words, infer_error *err);
 int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
             int *differs, infer_error *err);
 int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,

@@ -17,6 +17,7 @@ static const struct help_line lines[] = {
 	{ "template", "what the chat template can do, and a conversation as it renders it" },
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
 	{ "diff", "how two files differ: keys, tensors, types, values" },
+	{ "lora", "an adapter: its tensors, ranks, sizes, and whether it fits -m MODEL" },
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
 	{ "plan", "whether a model fits, how fast it is and for how many users" },
 	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
@@ -45,6 +46,7 @@ static const struct subject subjects[] = {
 	{ "template", .needs_file = 1, .takes_words = 1, .takes_talk = 1, .run = template },
 	{ "verify", .needs_file = 1, .run = verify },
 	{ "diff", .needs_file = 1, .pair = diff },
+	{ "lora", .needs_file = 1, .takes_words = 1, .run = lora },
 	{ "grammar", .text = grammar },
 	{ "pull", .is_cache = 1, .text = pull },
 	{ "list", .is_cache = 1, .text = list },
@@ -77,9 +79,11 @@ static int take_subject(const struct subject **out, struct opt_rest *rest, infer
 static int check_options(const struct subject *s, const struct inspect_opts *o,
                          const struct opt_rest *rest, infer_error *err)
 {
-	if (!s->takes_words && o->files.n)
+	int takes_text = s->takes_words && s->run != lora;
+
+	if (!takes_text && o->files.n)
 		return err_set(err, INFER_EINVAL, "-f goes with tokens and template only");
-	if ((!s->takes_words || s->takes_talk) && (o->no_stdin || o->raw || o->special || o->bos))
+	if ((!takes_text || s->takes_talk) && (o->no_stdin || o->raw || o->special || o->bos))
 		return err_set(err, INFER_EINVAL,
 		               "--no-stdin, --raw, --special and --bos go with tokens only");
 	if (!s->takes_talk && (chat_given(&o->chat) || o->source))

@@ -30,6 +30,11 @@ static int find_arch(infer_model *m, infer_error *err)
 	int found;
 
 	TRY(infer_meta_str(m->file, "general.type", &type, NULL, err));
+	if (type.len == 7 && !memcmp(type.at, "adapter", 7))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: an adapter, not a model: give it with --lora, and its base "
+		               "model with -m",
+		               infer_file_path(m->file));
 	if (type.len != 5 || memcmp(type.at, "model", 5))
 		return err_set(err, INFER_EUNSUP, "%s: general.type is %.*s, not a model",
 		               infer_file_path(m->file), (int)(type.len < 64 ? type.len : 64),

@@ -16,8 +16,8 @@ static const struct {
 	const char *name, *what;
 } markers[] = {
 	{ "model_index.json", "a pipeline of diffusers, which makes images: not a language model" },
-	{ "adapter_config.json", "an adapter (PEFT), not a model: merge it into its base model "
-	                         "(merge_and_unload, then save_pretrained)" },
+	{ "adapter_config.json", "an adapter (PEFT), not a model: give it with --lora, and its "
+	                         "base model with -m" },
 	{ "qmodel.pt", "quantised with HQQ, which cannot be read: " ORIGINAL },
 };
 

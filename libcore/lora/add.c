@@ -274,8 +274,8 @@ static int new_whole(infer_lora *l, const struct lora_target *t, const struct lo
 	                         (size_t)old->ne[0], err);
 }
 
-static int add_whole(infer_lora *l, const struct lora_target *t, struct infer_str from,
-                     const struct lora_item *item, infer_error *err)
+static int add_replacement(infer_lora *l, const struct lora_target *t, struct infer_str from,
+                           const struct lora_item *item, infer_error *err)
 {
 	const struct lora_values *v = &item->a;
 	const int64_t *ne = t->tensor->ne;
@@ -349,7 +349,7 @@ int lora_add(infer_lora *l, const struct lora_target *t, struct infer_str from,
 		return lora_nomem(l, err);
 	if (pair)
 		TRY(check_pair(l, t, from, &new, err));
-	TRY(pair ? add_pair_deltas(l, t, from, &new, err) : add_whole(l, t, from, &new, err));
+	TRY(pair ? add_pair_deltas(l, t, from, &new, err) : add_replacement(l, t, from, &new, err));
 	e->a_type = new.a.type;
 	e->b_type = pair ? new.b.type : 0;
 	e->n_matrices = (int32_t)t->tensor->ne[2];

@@ -3,10 +3,10 @@
 #include "lora/peft.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "base/sha256.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 /* Write the path of a file of the directory to b.  INFER_ENOMEM */
 static int path_of(const infer_lora *l, struct buf *b, const char *name, infer_error *err)
@@ -19,7 +19,11 @@ static int path_of(const infer_lora *l, struct buf *b, const char *name, infer_e
 /* True if the directory has a file of this name. */
 static int has_file(const infer_lora *l, struct buf *b, const char *name)
 {
-	return !path_of(l, b, name, NULL) && !access(b->at, F_OK);
+	struct os_stat st;
+	unsigned char head[1];
+	size_t n;
+
+	return !path_of(l, b, name, NULL) && !os_look(&st, b->at, head, sizeof head, &n, NULL);
 }
 
 /* Refuse a directory without the two files, saying what it is. */

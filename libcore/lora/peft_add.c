@@ -321,7 +321,7 @@ static int add_tied(struct peft *p, struct infer_str from, const struct lora_ite
 	return lora_add(p->l, &target, from, item, err);
 }
 
-static int add_whole(struct peft *p, struct hf_rows *h, infer_error *err)
+static int add_whole_tensor(struct peft *p, struct hf_rows *h, infer_error *err)
 {
 	infer_lora *l = p->l;
 	struct infer_str from = any_source(h)->name;
@@ -356,7 +356,7 @@ int peft_add_whole(struct peft *p, infer_error *err)
 	TRY(hf_adapt(&all, &p->l->arena, p->l->m, p->l->file, p->l->info.path, p->whole, p->n_whole,
 	             err));
 	for (int64_t i = 0; i < all.n; i++)
-		TRY(add_whole(p, all.at[i], err));
+		TRY(add_whole_tensor(p, all.at[i], err));
 	p->left += all.left;
 	return INFER_OK;
 }

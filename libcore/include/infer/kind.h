@@ -33,6 +33,7 @@ enum infer_kind {
 	INFER_KIND_ACCESS,
 	INFER_KIND_COMPARE,
 	INFER_KIND_MODEL,
+	INFER_KIND_ADAPTER,
 	INFER_KIND_COUNT
 };
 struct infer_record_kind {
