@@ -231,10 +231,12 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	rc = file ? take_model(&p, file, err)
 	          : plan_take_dims(&p, words->n_words ? words->words[0] : o->model, &path, err);
 	fit_default_lengths(&p);
-	if (!rc && (o->plan.table || all))
+	if (!rc && (o->plan.table || all)) {
+		rehearse_decode(&p);
 		rc = plan_table(out, &p, err);
-	else if (!rc)
+	} else if (!rc) {
 		rc = answer_plan(out, &p, err);
+	}
 	infer_model_close(&p.model);
 	buf_fini(&path);
 	return rc;
