@@ -14,6 +14,7 @@ enum {
 	MORE_JOBS = 256,   /* jobs of a region 1 or 3; if there are more, they run in turns */
 	SUM_FLOATS = 1024, /* B t of an item, in the stack of the worker */
 	SUM_ROWS = 16,
+	PREFETCH_BYTES = 8 << 10,
 };
 
 /* Return the jobs of a step for each of its rows: pairs for gate and up, or heads. */
@@ -307,15 +308,34 @@ static void add_delta(const struct backend_plan *p, const struct cpu_job *j,
 	}
 }
 
+/* Prefetch rows [col, col + n) of B of the adapters of rows alike.  They are too few for the processor to see a
+ * stream. */
+static void prefetch_deltas(const struct cpu_job *j, const struct rows_alike *g, int col, int n)
+{
+	for (int32_t u = 0; u < g->run->n_uses; u++) {
+		const struct backend_delta *d = delta_of(&g->run->uses[u], j);
+		const char *at = d ? (const char *)d->b + (size_t)col * d->b_row : NULL;
+		size_t bytes = d ? (size_t)n * d->b_row : 0;
+
+		for (size_t i = 0; i < bytes && i < PREFETCH_BYTES; i += 64)
+			__builtin_prefetch(at + i);
+	}
+}
+
 void cpu_adapt_add(const struct backend_plan *p, const struct cpu_job *j, int m0, int m, int col,
                    int n)
 {
-	struct rows_alike g = { .end = m0 };
+	struct rows_alike g = { .end = m0 }, next = find_alike(p, j, m0, m0 + m);
 
+	prefetch_deltas(j, &next, col, n);
 	while (g.end < m0 + m) {
 		const float *t;
 
-		g = find_alike(p, j, g.end, m0 + m);
+		g = next;
+		if (g.end < m0 + m) {
+			next = find_alike(p, j, g.end, m0 + m);
+			prefetch_deltas(j, &next, col, n);
+		}
 		if (!j->plain && find_whole(g.run, j->weight))
 			continue;
 		t = j->t + (size_t)g.i * (size_t)p->size.rank;

@@ -41,7 +41,7 @@ static void hand_open(struct hand *d, const infer_model *m, const struct how *h,
                       const struct stages_device *devices, int n)
 {
 	struct backend_size size = { 64, 64, CTX };
-	struct place_ask ask = { CTX, h->k_type, h->v_type, 8 << 20, 3, 64, 64, UINT64_MAX, n };
+	struct place_ask ask = { CTX, h->k_type, h->v_type, 8 << 20, 3, 64, 64, 0, UINT64_MAX, n };
 	struct kv_opts o = { .n_layers = m->h.n_layers, .ctx = CTX, .max_seqs = 3 };
 
 	d->n_vocab = (size_t)m->h.n_vocab;

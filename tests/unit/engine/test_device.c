@@ -133,6 +133,14 @@ static void test_unsupported(void **state)
 	is_on(&o, "cpu:0-5");
 	o.device = "cuda";
 	is_refused(&o, INFER_EUNSUP, "cuda: products are observed");
+	o = opts("auto", 0);
+	o.lora_rank = 4;
+	reset();
+	is_on(&o, "cpu:0-5");
+	assert_non_null(strstr(
+		said, "the CPU computes: cuda: LoRA adapters are applied on the CPU only\n"));
+	o.device = "cuda";
+	is_refused(&o, INFER_EUNSUP, "cuda: LoRA adapters");
 }
 
 /* The bytes of weights, workspace and one sequence on one device. */
