@@ -23,8 +23,10 @@
 enum { CACHES = 4, LEAST_BYTES = 64 << 20, MOST_BYTES = 256 << 20, DRAWN = 1 << 18 };
 /* ENOUGH: turns that other threads did not interrupt.  TURN_NS: least time of a turn */
 enum { TURNS = 15, ENOUGH = 4, TURN_NS = 4000000, MOST_STEPS = 16 };
-#define ALL_NS 350000000                 /* no turn begins later */
-static const double longest_step = 0.06; /* seconds; longer steps are cut */
+#define ALL_NS 350000000 /* no turn begins later */
+/* seconds; longer steps are cut, or not measured if that is not possible */
+#define LONGEST_STEP 0.06
+#define LONGEST_WHOLE 0.15
 
 /* The memory of all matrices of a type. */
 struct area {
@@ -147,6 +149,12 @@ static void stage_fini(struct stage *s, const infer_model *m)
 		graph_fini(&s->model.graph);
 	if (s->model.arena.first != m->arena.first)
 		arena_fini(&s->model.arena);
+}
+
+/* True unless there are matrices for all layers together, or layers that share a cache with earlier ones. */
+static int can_be_cut(const infer_model *m)
+{
+	return !m->h.shared_kv && !m->h.layer_embd && m->inputs < 0;
 }
 
 /* Build the graph of the first layers. */
@@ -283,12 +291,8 @@ static int rehearse_layers(struct rehearsal *r, const infer_model *m,
 int rehearse_steps(struct rehearsal *r, const infer_model *m, const struct infer_machine *on,
                    const struct infer_setup *how, infer_error *err)
 {
-	int rc = rehearse_layers(r, m, on, how, err);
-
-	/* some families have matrices for all layers together, or compute the last ones in another way */
-	if (rc != INFER_EINVAL || r->layers >= m->h.n_layers)
-		return rc;
-	r->layers = m->h.n_layers;
+	if (!can_be_cut(m))
+		r->layers = m->h.n_layers;
 	return rehearse_layers(r, m, on, how, err);
 }
 
@@ -303,31 +307,41 @@ static double predict_step(const struct infer_shape *s, const struct infer_machi
 	return t.total;
 }
 
+/* Choose the layers and the steps of a turn by the predicted time of a step of all layers. */
+static int choose_steps(struct rehearsal *r, const infer_model *m, double step, infer_error *err)
+{
+	r->layers = m->h.n_layers;
+	if (step > LONGEST_WHOLE && !can_be_cut(m))
+		return err_set(err, INFER_EUNSUP,
+		               "a step takes long, and the layers depend on each other");
+	if (step > LONGEST_STEP)
+		r->layers = (int32_t)num_max(1, (int64_t)(r->layers * LONGEST_STEP / step));
+	r->steps = 1;
+	if (step > 0)
+		r->steps =
+			(int32_t)num_max(1, num_min(MOST_STEPS, (int64_t)(TURN_NS * 1e-9 / step)));
+	return INFER_OK;
+}
+
 int infer_plan_rehearse(double *times, const infer_model *model, const struct infer_machine *m,
                         const struct infer_setup *how, infer_error *err)
 {
 	struct rehearsal *r = mem_zalloc(MEM_PLAN, 1, sizeof *r);
-	double step;
+	double step = 0;
 	int rc;
 
 	*times = 0;
 	if (!r)
 		return err_nomem(err);
-	r->layers = model->h.n_layers;
 	rc = infer_shape_of(&r->shape, model, err);
-	if (!rc) {
-		step = predict_step(&r->shape, m, *how, 1);
-		if (step > longest_step)
-			r->layers = (int32_t)num_max(1, (int64_t)(r->layers * longest_step / step));
-		r->steps = step > 0 ? (int32_t)num_max(1, num_min(MOST_STEPS,
-		                                                  (int64_t)(TURN_NS * 1e-9 / step)))
-		                    : 1;
+	if (!rc)
+		rc = choose_steps(r, model, predict_step(&r->shape, m, *how, 1), err);
+	if (!rc)
 		rc = rehearse_steps(r, model, m, how, err);
-	}
-	if (!rc) {
+	if (!rc)
 		step = predict_step(&r->shape, m, *how, r->ctx);
-		*times = step > 0 ? r->seconds / step : 0;
-	}
+	if (step > 0)
+		*times = r->seconds / step;
 	mem_free(r);
 	return rc;
 }

@@ -129,7 +129,8 @@ void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
  * that of infer_step_time.  The matrices are random, of the types and shapes of the model; of its file only
  * vectors are read.  A model whose step takes long is cut to its first layers.  It takes less than a
  * second.  how: threads and types of the cache.
- * INFER_EAGAIN: other programs had the processors.  INFER_EUNSUP: a type without kernels.  INFER_ENOMEM;
+ * INFER_EAGAIN: other programs had the processors.  INFER_EUNSUP: a type without kernels, or long steps that
+ * cannot be cut.  INFER_ENOMEM;
  * other errors as infer_engine_open. */
 int infer_plan_rehearse(double *times, const infer_model *model, const struct infer_machine *m,
                         const struct infer_setup *how, infer_error *err);

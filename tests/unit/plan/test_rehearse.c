@@ -75,6 +75,32 @@ static void test_refused(void **state)
 	infer_model_close(&m);
 }
 
+/* On a machine so slow that steps are cut, layers that share a cache are not. */
+static void test_cut(void **state)
+{
+	struct infer_machine slow = any;
+	infer_model *m;
+	double times = 0;
+	int rc;
+
+	(void)state;
+	slow.memory_gb_s = slow.f32_gflop_s = slow.i8_gop_s = 1e-6;
+	for (int t = 0; t < INFER_TYPE_COUNT; t++)
+		for (int i = 0; i < 4; i++)
+			slow.loops[t].rows[i] = slow.loops[t].cached[i] = 1e-6;
+	for (int i = 0; i < INFER_MACHINE_HEADS; i++)
+		slow.attn[INFER_F32].cached[i] = slow.attn[INFER_F32].prefill[i] = 1;
+	for (int i = 0; i < INFER_MACHINE_SLOTS; i++)
+		slow.slots[i] = 1;
+	assert_int_equal(infer_model_open(&m, FOLDER "gemma3n-hub.gguf", NULL, NULL), INFER_OK);
+	assert_int_equal(infer_plan_rehearse(&times, m, &slow, &f32, NULL), INFER_EUNSUP);
+	infer_model_close(&m);
+	assert_int_equal(infer_model_open(&m, FOLDER "smollm3-hub.gguf", NULL, NULL), INFER_OK);
+	rc = infer_plan_rehearse(&times, m, &slow, &f32, NULL);
+	assert_true(rc == INFER_EAGAIN || (!rc && times > 0 && times < 0.1));
+	infer_model_close(&m);
+}
+
 /* The time of a rehearsal multiplies decode steps, not those of prompts, and a limit is never above a prediction. */
 static void test_times(void **state)
 {
@@ -108,11 +134,12 @@ static void test_times(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[MAX_NAMES + 3] = { nth_case(case_memory),
+	struct CMUnitTest tests[MAX_NAMES + 4] = { nth_case(case_memory),
 		                                   cmocka_unit_test(test_refused),
+		                                   cmocka_unit_test(test_cut),
 		                                   cmocka_unit_test(test_times) };
 	glob_t found;
-	size_t n = 3;
+	size_t n = 4;
 
 	if (glob(FOLDER "*.gguf", 0, NULL, &found))
 		fail_msg("no files in " FOLDER);
