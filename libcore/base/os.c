@@ -256,28 +256,40 @@ int os_file_memory(void **at, size_t bytes, infer_error *err)
 	return rc;
 }
 
-int os_repeated(void **at, size_t period, size_t bytes, infer_error *err)
+/* Map the file from its beginning to every `period` bytes of the range.  Returns 0 if the system refuses. */
+static int map_repeats(char *at, size_t period, size_t bytes, int fd)
 {
-	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-	               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	*at = NULL;
-	if (p == MAP_FAILED)
-		return err_errno(err, errno, "cannot map %zu bytes", bytes);
-	for (size_t done = period; done < bytes; done += period) {
+	for (size_t done = 0; done < bytes; done += period) {
 		size_t part = bytes - done < period ? bytes - done : period;
 
-		/* an old size of 0 leaves the mapping where it is, and maps its pages again */
-		if (mremap(p, 0, part, MREMAP_MAYMOVE | MREMAP_FIXED, p + done) == MAP_FAILED) {
-			int why = errno;
-
-			os_release(p, bytes);
-			return err_errno(err, why, "cannot map %zu bytes", bytes);
-		}
+		if (mmap(at + done, part, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+		    MAP_FAILED)
+			return 0;
 	}
-	madvise(p, bytes, MADV_NOHUGEPAGE);
-	*at = p;
-	return INFER_OK;
+	madvise(at, bytes, MADV_NOHUGEPAGE);
+	return 1;
+}
+
+int os_repeated(void **at, size_t period, size_t bytes, infer_error *err)
+{
+	int fd = memfd_create("inferutils", MFD_CLOEXEC), rc = INFER_OK;
+	char *p = MAP_FAILED;
+
+	*at = NULL;
+	if (fd < 0)
+		return err_errno(err, errno, "cannot make a file in memory");
+	if (pwrite(fd, "", 1, (off_t)period - 1) == 1) /* the sandbox forbids ftruncate */
+		p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		         0);
+	if (p != MAP_FAILED && map_repeats(p, period, bytes, fd)) {
+		*at = p;
+	} else {
+		rc = err_errno(err, errno, "cannot map %zu bytes of a file in memory", bytes);
+		if (p != MAP_FAILED)
+			os_release(p, bytes);
+	}
+	close(fd);
+	return rc;
 }
 
 /* Unmapping the middle of a mapping needs kernel memory and one more mapping.  If that fails,

@@ -319,10 +319,12 @@ static void build_filter(struct program *p, unsigned flags)
 	for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
 		add_rule(p, &compute[i], SECCOMP_RET_ALLOW);
 	if (flags & SANDBOX_THREADS) {
-		static const struct rule thread = { SYS_clone, WITH, 0, CLONE_THREAD };
+		static const struct rule thread = { SYS_clone, WITH, 0, CLONE_THREAD },
+					 memory = { SYS_memfd_create, ANY, 0, 0 };
 
 		refuse_clone3(p);
 		add_rule(p, &thread, SECCOMP_RET_ALLOW);
+		add_rule(p, &memory, SECCOMP_RET_ALLOW);
 	}
 	for (size_t i = 0; flags & SANDBOX_READ && i < sizeof reading / sizeof *reading; i++)
 		add_rule(p, &reading[i], SECCOMP_RET_ALLOW);

@@ -5,7 +5,7 @@
 #include <infer/status.h>
 
 /* SANDBOX_READ: files may still be opened for reading.  SANDBOX_THREADS: threads may still be started, which are
- * restricted in the same way. */
+ * restricted in the same way, and unnamed files made in memory. */
 enum { SANDBOX_READ = 1, SANDBOX_THREADS = 2 };
 
 /* Restrict all threads of the process permanently; a later call can only restrict them further.  A
