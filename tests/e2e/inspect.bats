@@ -481,7 +481,7 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 		open my $p, "<", shift or die;
 		while (<$p>) {
 			if (/^\.Ss (\S+)$/) { $kind{$1} = 1 }
-			elsif (/^\.(?:It )?Va (.*)/) { $known{$_} = 1 for split / ,? ?/, $1 }
+			elsif (/^\.(?:It |Pq )?Va (.*)/) { $known{$_} = 1 for split / ,? ?/, $1 }
 		}
 		my %seen;
 		sub walk { my $v = shift;
