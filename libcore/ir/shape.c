@@ -64,7 +64,8 @@ static void find_most_elements(const struct grammar *g, struct array_shape *a)
 		a->most = 0; /* none can be completed */
 }
 
-/* Update a->can for n elements and all counters; *more: an entry has become 1. */
+/* Update a->can for n elements and all counters; *more: an entry has become 1. Counters only increase, so
+ * entries that another depends on are updated before it. */
 static int update_array_row(struct work *w, const struct grammar *g, struct array_shape *a,
                             uint32_t n, int *more)
 {
@@ -74,7 +75,7 @@ static int update_array_row(struct work *w, const struct grammar *g, struct arra
 
 	*more = 0;
 	TRY(work_steps(w, (uint64_t)a->width * (o->n + 1)));
-	for (uint32_t c = 0; c < a->width; c++) {
+	for (uint32_t c = a->width; c--;) {
 		int yes = array_may_end(a, n, c);
 
 		for (uint32_t i = 0; i < o->n && !yes && n < a->max; i++) {

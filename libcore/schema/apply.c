@@ -400,11 +400,6 @@ int kw_format_apply(struct schema *c, const struct todo *it)
 	return apply_string(c, it, STRING_FORMAT);
 }
 
-int kw_pattern_apply(struct schema *c, const struct todo *it)
-{
-	return apply_string(c, it, STRING_PATTERN);
-}
-
 /* Limit the length of strings, which is combined with their other conditions last. */
 static int limit_length(struct schema *c, const struct todo *it, uint32_t most)
 {
@@ -452,6 +447,51 @@ int kw_minLength_apply(struct schema *c, const struct todo *it)
 	const uint32_t n = schema_count(it->v);
 
 	return it->neg && n ? limit_length(c, it, n - 1) : limit_below(c, it, STRING_MIN_LENGTH, n);
+}
+
+/* Apply a pattern that repeats one class of characters, its first `atom` bytes after "^", as that class and
+ * limits on the length. */
+static int apply_repeated(struct schema *c, const struct todo *it, size_t atom, uint32_t least,
+                          uint32_t most)
+{
+	const struct json *n[2];
+	const struct dfa *d;
+	struct branch *x;
+	char *any;
+
+	TRY(work_alloc(&c->w, &any, atom + 4, 1));
+	memcpy(any, json_str(it->v), atom + 1);
+	memcpy(any + atom + 1, "*$", 3);
+	TRY(schema_regex(c, it->v, any, atom + 3, &d));
+	TRY(schema_fork(c, &x));
+	TRY(schema_narrow(c, x, d));
+	n[0] = json_new_int(&c->w.mem, least);
+	n[1] = json_new_int(&c->w.mem, most);
+	if (!n[0] || !n[1])
+		return err_nomem(c->w.err);
+	if (least > x->shortest) {
+		x->shortest = least;
+		x->floor = n[0];
+		x->floor_neg = 0;
+	}
+	if (most < x->longest) {
+		x->longest = most;
+		x->limit = n[1];
+		x->limit_neg = 0;
+	}
+	x->dead |= x->shortest > x->longest;
+	return INFER_OK;
+}
+
+int kw_pattern_apply(struct schema *c, const struct todo *it)
+{
+	enum { MANY = 1000 };
+	uint32_t least, most;
+	const size_t atom = it->neg ? 0 : schema_repeats(json_str(it->v), it->v->n, &least, &most);
+
+	if (!atom || (least <= MANY && (most <= MANY || most == DFA_FOREVER)))
+		return apply_string(c, it, STRING_PATTERN);
+	return apply_repeated(c, it, atom, least, most);
 }
 
 /* -- all ------------------------------------------------------------------------------------ */

@@ -144,7 +144,8 @@ static int add_counter(struct schema *c, struct build *u, const struct fact *f, 
 {
 	if (u->a->n_counters == MOST_COUNTERS)
 		return schema_fail(c, INFER_EUNSUP, f->v, "too many conditions count elements");
-	if (from > MOST_PREFIX || f->min > 1000 || (f->max != DFA_FOREVER && f->max > 1000))
+	if (from > MOST_PREFIX || f->min >= MOST_TABLE ||
+	    (f->max != DFA_FOREVER && f->max >= MOST_TABLE))
 		return schema_fail(c, INFER_EUNSUP, f->v, "counts too many elements");
 	u->count[u->a->n_counters++] = f;
 	return INFER_OK;
@@ -243,7 +244,8 @@ static int make_counters(struct schema *c, struct build *u)
 		if ((uint64_t)a->width * (most + 1) > MOST_TABLE)
 			return schema_fail(c, INFER_EUNSUP, f->v, "counts too many elements");
 		a->width *= most + 1;
-		if (f->max != DFA_FOREVER)
+		/* else each element may or may not be counted, and a parser state for each count is kept */
+		if (f->max != DFA_FOREVER || f->min > 1000)
 			u->decided |= UINT32_C(1) << i;
 		for (uint32_t k = 0; k < u->n_rest; k++)
 			if (f->evaluates && f->kind == FACT_COUNT && (f->mask & u->rest[k].f->bit))

@@ -115,6 +115,12 @@ int schema_size(struct schema *c, const struct todo *it, int is_min);
  * location; the negated literal: it must differ. */
 int schema_constant(struct schema *c, const struct todo *it);
 
+/* ---- repeat.c ---- */
+
+/* If the pattern s [n] is ^X{LEAST,MOST}$ with X surely a class of characters, set its bounds (*most
+ * DFA_FOREVER: none) and return the bytes of X; else return 0. */
+size_t schema_repeats(const char *s, size_t n, uint32_t *least, uint32_t *most);
+
 /* ---- limit.c ---- */
 
 /* Apply the limits on the length of the strings a->text: as an automaton if it is small, or if strings

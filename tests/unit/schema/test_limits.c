@@ -33,6 +33,11 @@ static const char *const schemas[] = {
 	"{'type':'string','minLength':260,'maxLength':290,'pattern':'^(?:abcdefg)*$'}",
 	"{'type':'string','minLength':260,'maxLength':300,'pattern':'^(?:(?:ab)*|c{299})$'}",
 	"{'type':['string','null'],'anyOf':[{'minLength':280},{'maxLength':2}]}",
+	"{'type':'string','pattern':'^.{0,3000}$'}",
+	"{'type':'string','pattern':'^[a-c\\\\]x]{2,1500}$'}",
+	"{'type':'string','pattern':'^\\\\d{1001}$'}",
+	"{'type':'string','pattern':'^[^x]{1001,}$','maxLength':1100}",
+	"{'type':'string','pattern':'^[a-z]{0,1200}$','allOf':[{'pattern':'^[b-z]{0,1300}$'}]}",
 };
 enum { N_SCHEMAS = sizeof schemas / sizeof *schemas };
 
@@ -148,6 +153,75 @@ static void test_last(void **state)
 	ir_free(g);
 }
 
+/* A pattern whose bounds are counted accepts what the same pattern in a group does, which is an automaton. */
+static void test_patterns(void **state)
+{
+	static const struct {
+		const char *class, *bounds;
+		unsigned least, most;
+	} row[] = {
+		{ ".", "{0,1100}", 0, 1100 },      { "[a-c\\\\]x]", "{2,1500}", 2, 1500 },
+		{ "\\\\w", "{1001}", 1001, 1001 }, { "[^x]", "{1001,}", 1001, 1001 },
+		{ "a", "{1,1001}", 1, 1001 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		char a[200], b[200], s[1600];
+		struct grammar *counted, *listed;
+
+		snprintf(a, sizeof a, "{'type':'string','pattern':'^%s%s$'}", row[i].class,
+		         row[i].bounds);
+		snprintf(b, sizeof b, "{'type':'string','pattern':'^(?:%s%s)$'}", row[i].class,
+		         row[i].bounds);
+		counted = compile(a, NULL);
+		listed = compile(b, NULL);
+		assert_true(counts(counted) && !counts(listed));
+		for (int k = -1; k < 4; k++) {
+			const size_t n = (k < 2 ? row[i].least : row[i].most - 2) + (size_t)k;
+
+			if (k < 0 && !row[i].least)
+				continue;
+			memset(s, 'a', sizeof s);
+			s[0] = s[n + 1] = '"';
+			compare(counted, listed, s, n + 2, a);
+			s[n / 2 + 1] = n ? '-' : '"';
+			compare(counted, listed, s, n + 2, a);
+		}
+		ir_free(counted);
+		ir_free(listed);
+	}
+}
+
+/* Elements are counted up to a million; each costs a byte. */
+static void test_contains(void **state)
+{
+	static const char *const schema[] = {
+		"{'type':'array','contains':{'type':'string'},'minContains':1500}",
+		"{'type':'array','contains':{'type':'string'},'minContains':3,'maxContains':1500}",
+		"{'type':'array','contains':{'type':'string'},'minContains':1000000}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct grammar *g = compile(schema[i], NULL);
+		static char s[4 * 1500 + 16];
+		infer_error err = { 0 };
+		size_t n = 1, taken;
+
+		*s = '[';
+		for (int k = 0; k < 1499; k++, n += 4)
+			memcpy(s + n, k % 2 ? "\"a\"," : "\"b\",", 4);
+		memcpy(s + n, "1]", 2);
+		assert_int_equal(follow(g, MATCH_ANY, s, n + 2, &taken, &err), i == 1);
+		memcpy(s + n, "\"a\"]", 4);
+		assert_int_equal(follow(g, MATCH_ANY, s, n + 4, &taken, &err), i < 2);
+		memcpy(s + n, "\"a\",\"a\"]", 8);
+		assert_int_equal(follow(g, MATCH_ANY, s, n + 8, &taken, &err), i == 0);
+		ir_free(g);
+	}
+}
+
 /* A limit costs the same whatever it is. */
 static void test_cost(void **state)
 {
@@ -163,6 +237,8 @@ static void test_cost(void **state)
 		"{'type':'string','minLength':1e300}",
 		"{'type':'string','minLength':1000000,'maxLength':2000000,'pattern':'^[a-z]*$'}",
 		"{'type':'string','not':{'maxLength':1000000}}",
+		"{'type':'string','pattern':'^.{0,100000}$'}",
+		"{'type':'string','pattern':'^[a-z]{5,999999999}$'}",
 	};
 
 	(void)state;
@@ -206,9 +282,11 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_same),
-		                            cmocka_unit_test(test_last),
-		                            cmocka_unit_test(test_cost), nth_case(case_memory) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),     cmocka_unit_test(test_last),
+		cmocka_unit_test(test_patterns), cmocka_unit_test(test_contains),
+		cmocka_unit_test(test_cost),     nth_case(case_memory)
+	};
 
 	return nth_group(tests);
 }
