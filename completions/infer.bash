@@ -95,7 +95,7 @@ _infer_inspect()
 	--sort) _infer_words 'offset bytes type bits elements name rms range outliers'; return ;;
 	--filter) return ;;
 	--system | --template-args) return ;;
-	--messages | --tools | --template | -f | --file | --check) _infer_files; return ;;
+	--messages | --tools | --template | -f | --file | --check | --lora) _infer_files; return ;;
 	--think) _infer_words 'on off'; return ;;
 	--as) _infer_words 'auto schema gbnf regex lark'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
@@ -112,7 +112,7 @@ _infer_inspect()
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		--as --check --sample --seed --format-annotation --strict-formats --lax-schema --constraint-budget
-		-c --ctx --device --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
+		-c --ctx --device --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --lora --table
 		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'show tensors tokens template verify diff lora grammar plan hw pull list rm'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;

@@ -96,15 +96,17 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--sort, --filter and --stats go with tensors only");
 	if ((o->machine || o->again) && s->run != hw && s->run != plan)
 		return err_set(err, INFER_EINVAL, "--hw and --again go with hw and plan only");
-	if (s->run != plan &&
-	    (o->plan.ctx || o->plan.users || o->plan.prompt || o->plan.output || o->plan.shared ||
-	     o->plan.ttft_ms > 0 || o->plan.tpot_ms > 0 || o->plan.budget || o->plan.price > 0 ||
-	     o->plan.kv_type || o->plan.chunk || o->plan.table || o->plan.device))
+	if (s->run != plan && (o->plan.ctx || o->plan.users || o->plan.prompt || o->plan.output ||
+	                       o->plan.shared || o->plan.ttft_ms > 0 || o->plan.tpot_ms > 0 ||
+	                       o->plan.budget || o->plan.price > 0 || o->plan.kv_type ||
+	                       o->plan.chunk || o->plan.table || o->plan.device || o->plan.loras.n))
 		return err_set(err, INFER_EINVAL,
 		               "--ctx, --users, --prompt, --output and the like go with plan only");
 	if (o->plan.device && (o->machine || o->plan.table))
 		return err_set(err, INFER_EINVAL,
 		               "--device goes with this machine: not with --hw and --table");
+	if (o->plan.loras.n && o->plan.table)
+		return err_set(err, INFER_EINVAL, "--lora does not go with --table");
 	if (o->machine && o->again)
 		return err_set(err, INFER_EINVAL, "--again measures this machine, not --hw");
 	if ((!s->text || s->is_cache) && (o->as || o->checks.n || o->samples || o->seed.given ||
@@ -230,6 +232,9 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 
 	/* a plan for this machine measures a step, with threads */
 	unsigned more = s->run == plan && !o->machine ? SANDBOX_THREADS : 0;
+
+	if (o->plan.loras.n) /* opened when the model is */
+		more |= SANDBOX_READ;
 
 	if (!rc)
 		rc = enter_sandbox(o, SANDBOX_READ | more, err);

@@ -29,6 +29,8 @@
 	  65536 }, \
 	{ OPT_INT, 't', "threads", "N", "threads (all that the machine has)", offsetof(T, m.threads), 1, \
 	  1024 }, \
+	{ OPT_LIST, 0, "lora", "FILE", "an adapter that all rows use, in GGUF or of PEFT", \
+	  offsetof(T, m.loras), .values = "@file" }, \
 	{ OPT_FLAG, 0, "table", NULL, "types and contexts of one model, or machines", \
 	  offsetof(T, m.table), .value = 1 }
 /* clang-format on */

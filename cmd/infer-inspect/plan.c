@@ -1,5 +1,6 @@
 /* infer-inspect/plan.c - the subject plan: predicted speed and memory of a model on a machine. */
 #include "plan.h"
+#include <infer/lora.h>
 #include "common/model.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -87,12 +88,17 @@ static int plan_asked(struct planned *p, infer_error *err)
 
 	p->asked.type = TYPE_OF_FILE;
 	infer_plan_place(&how, &p->shape, p->m, a);
+	if (p->lora_bytes > 0 && how.gpu_part > 0)
+		return err_set(err, INFER_EUNSUP,
+		               "--lora: adapters run on the CPU only, but the model is placed on "
+		               "accelerators");
 	a->how = how;
 	rehearse_decode(p);
 	p->asked.runs = plan_runs(p->m, &how);
 	if (!(how.gpu_part > 0) && p->model) {
 		TRY(infer_plan_engine(&need, p->model, a,
 		                      a->how.threads ? a->how.threads : p->m->threads, err));
+		need.weight_bytes += (uint64_t)p->lora_bytes;
 		known = &need;
 	}
 	infer_plan_make(&p->asked.plan, &p->shape, p->m, a, known);
@@ -218,6 +224,33 @@ static int take_model(struct planned *p, const infer_file *file, infer_error *er
 	return INFER_OK;
 }
 
+/* Add the adapters to the shape. */
+static int take_adapters(struct planned *p, infer_error *err)
+{
+	const struct opt_list *all = &p->o->plan.loras;
+
+	if (all->n && !p->model)
+		return err_set(err, INFER_EINVAL,
+		               "--lora needs a model with weights, not its size");
+	if (all->n && p->o->plan.device && !strncmp(p->o->plan.device, "cuda", 4))
+		return err_set(err, INFER_EUNSUP, "--lora: adapters run on the CPU only, not on %s",
+		               p->o->plan.device);
+	if (all->n > INFER_LORA_USES)
+		return err_set(err, INFER_EINVAL, "--lora: at most %d adapters", INFER_LORA_USES);
+	for (int i = 0; i < all->n; i++) {
+		struct infer_lora_info info;
+		infer_lora *l;
+		TRY(infer_lora_open(&l, p->model, all->at[i], NULL, NULL, err));
+		infer_lora_info(l, &info);
+		p->lora_bytes += (double)info.bytes;
+		p->asked.ask.lora_rank += info.max_rank;
+		int rc = infer_shape_adapt(&p->shape, l, err);
+		infer_lora_close(&l);
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
 int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
          const struct opt_rest *words, infer_error *err)
 {
@@ -231,8 +264,14 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	rc = file ? take_model(&p, file, err)
 	          : plan_take_dims(&p, words->n_words ? words->words[0] : o->model, &path, err);
 	fit_default_lengths(&p);
+<<<<<<< Updated upstream
 	if (!rc && (o->plan.table || all)) {
 		rehearse_decode(&p);
+=======
+	if (!rc)
+		rc = take_adapters(&p, err);
+	if (!rc && (o->plan.table || all))
+>>>>>>> Stashed changes
 		rc = plan_table(out, &p, err);
 	} else if (!rc) {
 		rc = answer_plan(out, &p, err);

@@ -180,6 +180,10 @@ void plan_json(struct buf *out, const struct planned *p)
 	if (!p->model)
 		jw_str(&w, "assumed", p->dims.name);
 	put_strategy(&w, p, &p->asked, "asked");
+	if (p->o->plan.loras.n) {
+		jw_num(&w, "adapter_bytes", p->lora_bytes);
+		jw_int(&w, "adapter_rank", p->asked.ask.lora_rank);
+	}
 	put_device(&w, p);
 	jw_array(&w, "strategies");
 	for (int i = 0; i < p->n_best; i++)

@@ -82,6 +82,10 @@ static void put_engine(struct buf *out, const struct planned *p, const struct st
 		if (how->v_type != how->k_type)
 			buf_printf(out, ",%s", infer_kv_name(how->v_type));
 	}
+	for (int i = 0; i < p->o->plan.loras.n; i++) {
+		buf_puts(out, " --lora ");
+		put_word(out, p->o->plan.loras.at[i]);
+	}
 	if (how->threads)
 		buf_printf(out, " -t %d", (int)how->threads);
 }

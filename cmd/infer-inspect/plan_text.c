@@ -117,6 +117,17 @@ static void put_memory(struct buf *out, const struct planned *p, const struct st
 	buf_putc(out, '\n');
 }
 
+static void put_adapters(struct buf *out, const struct planned *p)
+{
+	if (!p->o->plan.loras.n)
+		return;
+	put_label(out, "adapters");
+	buf_printf(out, "%d: ", p->o->plan.loras.n);
+	put_size(out, (uint64_t)p->lora_bytes);
+	buf_printf(out, ", counted with the weights; ranks of %d in all\n",
+	           (int)p->asked.ask.lora_rank);
+}
+
 static void put_device(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const struct infer_engine_need *n = &p->on_gpu;
@@ -358,6 +369,7 @@ void plan_text(struct buf *out, const struct planned *p)
 	put_judgement(out, p);
 	put_hardware(out, p);
 	put_memory(out, p, s);
+	put_adapters(out, p);
 	put_device(out, p, s);
 	put_speed(out, s);
 	put_users(out, s);

@@ -169,7 +169,8 @@ int infer_plan_engine(struct infer_engine_need *need, const infer_model *model,
 		                             .k_type = a->how.k_type,
 		                             .v_type = a->how.v_type,
 		                             .prefill_chunk = a->chunk,
-		                             .max_seqs = a->users };
+		                             .max_seqs = a->users,
+		                             .lora_rank = a->lora_rank };
 
 	struct infer_engine_opts used = o;
 	struct infer_engine_need touched;

@@ -381,6 +381,8 @@ static void improve_half(struct infer_shape *s, int i)
 /* Change work i to the type, or to one that its row length allows. */
 static void retype_work(struct infer_work *w, int type)
 {
+	if (w->adapter)
+		return;
 	if (w->out && element_bytes(type) < element_bytes(INFER_Q6_K))
 		type = INFER_Q6_K;
 	if (w->k % infer_type_info(type)->block)

@@ -47,6 +47,24 @@ setup() {
 	fails 1 'nothing.gguf' infer-inspect lora -m base.gguf nothing.gguf
 }
 
+@test "plan --lora counts the memory of adapters, and what a token reads of them" {
+	infer-inspect plan -m base.gguf --device cpu --json >without
+	infer-inspect plan -m base.gguf --device cpu --json --lora a/all.gguf --lora a/rslora >with
+	bytes=$(infer-inspect lora -m base.gguf --json a/all.gguf a/rslora | json memory_bytes | awk '{ n += $1 } END { print n }')
+	same "$bytes" "$(json adapter_bytes <with)"
+	same 4 "$(json adapter_rank <with)"
+	same "$bytes" $(($(json asked.memory.weight_bytes <with) - $(json asked.memory.weight_bytes <without)))
+	same "$bytes" $(($(json asked.decode.weight_bytes <with) - $(json asked.decode.weight_bytes <without)))
+	[ "$(json asked.memory.workspace_bytes <with)" -gt "$(json asked.memory.workspace_bytes <without)" ]
+	infer-inspect plan -m base.gguf --device cpu --lora a/all.gguf >text
+	grep -q '^adapters .* counted with the weights; ranks of 2 in all$' text
+	grep -q 'infer-run -m .* --lora a/all.gguf' text
+	fails 3 'adapters run on the CPU only' infer-inspect plan -m base.gguf --hw h100 --lora a/all.gguf
+	fails 3 'A must have' infer-inspect plan -m demo --lora a/all.gguf
+	fails 2 'lora does not go with --table' infer-inspect plan -m base.gguf --lora a/all.gguf --table
+	fails 2 'go with plan only' infer-inspect show -m base.gguf --lora a/all.gguf
+}
+
 @test "an adapter in place of a model is refused with what to do" {
 	fails 3 'an adapter, not a model: give it with --lora' infer-run -m a/all.gguf --no-stdin hi
 	fails 3 'give it with --lora' infer-run -m a/all --no-stdin hi

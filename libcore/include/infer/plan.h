@@ -53,6 +53,7 @@ struct infer_work {
 	int experts, used; /* of a layer; chosen per row */
 	int heads, kv_heads, dk, dv, window;
 	int latent, borrows; /* 1: MLA, K is also V; 1: KV shared, stored by another layer */
+	int adapter;         /* 1: of an adapter: it keeps its type */
 	int slot;            /* ROWS: index of infer_machine.slots */
 	/* parallel regions that each of the nodes begins; products with the same source share one */
 	int starts;
@@ -68,7 +69,7 @@ struct infer_shape {
 	double header_bytes; /* of the file: metadata with the vocabulary */
 	double weight_bytes; /* of the file's tensors */
 	double state_bytes;  /* of the states of all recurrent layers, for one position */
-	/* size of embedding tables that are read by look-ups only, not in a product */
+	/* of tables that are read by look-ups only */
 	double table_bytes, table_elements;
 };
 /* Fill the shape of a model.  INFER_EUNSUP: it has more than INFER_WORKS kinds of nodes. */
@@ -77,11 +78,12 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
  * whole blocks of it; the output is at least Q6_K, and of Q5_K, Q4_K, Q3_K and Q2_K it is the mix
  * that half of the down projections have a better type in.  File sizes are estimates. */
 void infer_shape_retype(struct infer_shape *s, int type);
+/* Add an adapter that every row uses, to the work and the weights.  Errors as infer_shape_of. */
+int infer_shape_adapt(struct infer_shape *s, const infer_lora *l, infer_error *err);
 /* Return the cache bytes of one sequence of n positions; for states, of the pages held during
  * prefill. */
 double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_type);
-/* Return the expected number of experts that `rows` rows choose, if each row chooses `used` at
- * random. */
+/* Return the expected number of experts that `rows` rows choose, `used` each at random. */
 double infer_experts_touched(int experts, int used, double rows);
 
 /* ---- the time of a step ---- */
@@ -139,6 +141,7 @@ int infer_plan_rehearse(double *times, const infer_model *model, const struct in
 struct infer_plan_ask {
 	int32_t ctx, users, prompt, output; /* tokens; ctx 0: prompt + output */
 	int32_t shared;                     /* leading tokens that all prompts have in common */
+	int32_t lora_rank;                  /* sum of the ranks of all adapters; 0: none */
 	int32_t chunk;                      /* most prompt tokens of a step; 0: 512 */
 	double ttft_ms, tpot_ms;            /* targets; 0: none */
 	uint64_t budget_bytes;              /* memory; 0: all that the machine has */
@@ -162,8 +165,7 @@ struct infer_plan {
 		all_tok_s; /* predicted: one user, one user, all users */
 	double limit_prefill_tok_s, limit_decode_tok_s, limit_all_tok_s;
 	double ttft_ms, ttft_alone_ms, tpot_ms, request_ms;
-	/* tpot_ms while prompts of other users are prefilled; the largest part of tpot_ms (enum
-	 * infer_bound) */
+	/* tpot_ms while other prompts are prefilled; enum infer_bound: its largest part */
 	double tpot_prompts_ms;
 	int tpot_by;
 	int32_t users_memory;  /* users that fit into memory */
@@ -173,8 +175,7 @@ struct infer_plan {
 	double cost;           /* of a million output tokens, with their prompts; 0: unknown */
 	int slower;            /* 0: a request takes longer in prefill, 1: in decode */
 };
-/* Make a plan.  need: from infer_plan_engine, for the host; NULL: estimated from the shape, without
- * peak. */
+/* Make a plan.  need: of infer_plan_engine, for the host; NULL: from the shape, without peak. */
 void infer_plan_make(struct infer_plan *p, const struct infer_shape *s,
                      const struct infer_machine *m, const struct infer_plan_ask *ask,
                      const struct infer_engine_need *need);
