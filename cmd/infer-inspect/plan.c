@@ -264,14 +264,10 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	rc = file ? take_model(&p, file, err)
 	          : plan_take_dims(&p, words->n_words ? words->words[0] : o->model, &path, err);
 	fit_default_lengths(&p);
-<<<<<<< Updated upstream
-	if (!rc && (o->plan.table || all)) {
-		rehearse_decode(&p);
-=======
 	if (!rc)
 		rc = take_adapters(&p, err);
-	if (!rc && (o->plan.table || all))
->>>>>>> Stashed changes
+	if (!rc && (o->plan.table || all)) {
+		rehearse_decode(&p);
 		rc = plan_table(out, &p, err);
 	} else if (!rc) {
 		rc = answer_plan(out, &p, err);

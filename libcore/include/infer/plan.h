@@ -96,8 +96,7 @@ enum infer_bound {
 	INFER_BOUND_SCHEDULER, /* waiting for prompts of other users */
 	INFER_BOUND_COUNT
 };
-const char *
-infer_bound_name(int bound); /* "memory", "kv", "compute" ...; else "unknown".  Static */
+const char *infer_bound_name(int bound); /* "memory", "kv" ...; else "unknown".  Static */
 
 /* How the model is placed on the machine. */
 enum infer_split { INFER_SPLIT_NONE, INFER_SPLIT_TENSOR, INFER_SPLIT_PIPELINE, INFER_SPLIT_EXPERT };
