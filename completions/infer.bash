@@ -129,7 +129,7 @@ _infer_quant()
 	case $before in
 	--type) _infer_words 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4'; return ;;
 	--method) _infer_words 'search rtn gptq'; return ;;
-	--calibration | --imatrix | --recipe | --save-recipe | -f | --file | --choices | --into | --record | --out) _infer_files; return ;;
+	--calibration | --merge-lora | --imatrix | --recipe | --save-recipe | -f | --file | --choices | --into | --record | --out) _infer_files; return ;;
 	--keep | --max-bytes | --bpw) return ;;
 	--split-max-size) return ;;
 	-m | --model | --ref | --beside) _infer_model; return ;;
@@ -143,7 +143,7 @@ _infer_quant()
 	esac
 	case $word in
 	-*) _infer_words '
-		--type --method --calibration --copy --merge --keep --imatrix --max-bytes --bpw --recipe --save-recipe
+		--type --method --calibration --copy --merge --merge-lora --keep --imatrix --max-bytes --bpw --recipe --save-recipe
 		--dry-run --split-max-size --zstd --report --verify --json
 		-m --model -f --file --ref --beside --choices --into --record
 		--out --show

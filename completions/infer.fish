@@ -142,6 +142,7 @@ complete -c infer-quant -l method -x -a 'search rtn gptq' -d 'search; rtn: no se
 complete -c infer-quant -l calibration -r -F -d 'text for gptq, --bpw ..., if not -f'
 complete -c infer-quant -l copy -d 'change no tensor: another split, compression'
 complete -c infer-quant -l merge -d 'join a split model; of imatrix: add files up'
+complete -c infer-quant -l merge-lora -r -F -d 'add a LoRA adapter to the weights, repeated'
 complete -c infer-quant -l keep -x -d 'tensors of such names in that type'
 complete -c infer-quant -l imatrix -r -F -d 'importances of columns, GGUF or .dat'
 complete -c infer-quant -l max-bytes -x -d 'types for a file of that size, by measuring'

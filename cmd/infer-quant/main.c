@@ -23,7 +23,7 @@ static const struct help_line first_words[] = {
 static const struct program program = {
 	.name = "infer-quant",
 	.usage = "infer-quant --type TYPE [OPTION]... IN OUT\n"
-		 "       infer-quant --copy|--merge [OPTION]... IN OUT\n"
+		 "       infer-quant --copy|--merge|--merge-lora FILE [OPTION]... IN OUT\n"
 		 "       infer-quant eval|imatrix -m MODEL [OPTION]... -f TEXT",
 	.brief = "Write a model again, in smaller types; measure what it lost.",
 	.words = first_words,

@@ -20,6 +20,8 @@ static const struct opt quant_rows[] = {
 	  .value = 1 },
 	{ OPT_FLAG, 0, "merge", NULL, "join a split model; of imatrix: add files up", AT(merge),
 	  .value = 1 },
+	{ OPT_LIST, 0, "merge-lora", "FILE[=SCALE]", "add a LoRA adapter to the weights, repeated",
+	  AT(merge_lora), .values = "@file" },
 	{ OPT_LIST, 0, "keep", "PATTERN=TYPE", "tensors of such names in that type", AT(keep),
 	  .marks = OPT_COMMON },
 	{ OPT_STR, 0, "imatrix", "FILE", "importances of columns, GGUF or .dat", AT(imatrix),

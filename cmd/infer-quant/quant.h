@@ -14,7 +14,7 @@ struct quant_opts {
 	struct engine_args engine; /* for evaluations; writing uses only threads and isa */
 	const char *type, *imatrix, *method, *recipe, *save_recipe;
 	const char *model, *ref, *beside, *choices, *record, *out, *into;
-	struct opt_list keep, texts, calibration;
+	struct opt_list keep, texts, calibration, merge_lora;
 	uint64_t shard_bytes, max_bytes;
 	double bpw;
 	int64_t zstd; /* compression level; 0: none */
@@ -26,7 +26,7 @@ static inline int quant_writes(const struct quant_opts *o)
 {
 	return o->type || o->copy || o->keep.n || o->imatrix || o->method || o->dry_run ||
 	       o->shard_bytes || o->zstd || o->verify || o->report || o->recipe || o->save_recipe ||
-	       o->max_bytes || o->bpw > 0 || o->calibration.n;
+	       o->max_bytes || o->bpw > 0 || o->calibration.n || o->merge_lora.n;
 }
 
 /* Return the text for GPTQ and for the bits-per-weight search: --calibration, else -f. */

@@ -1,5 +1,6 @@
 /* infer-quant/rewrite.c - write a model again: quantise, copy, split, merge, compress. */
 #include "calibrate.h"
+#include "merge_lora.h"
 #include <infer/hub.h>
 #include <infer/record.h>
 #include "base/err.h"
@@ -26,6 +27,7 @@ struct run {
 	infer_recipe *recipe; /* NULL: the options choose the types */
 	infer_quant *quant;
 	struct calibrate calibrate; /* used with --method gptq */
+	struct merge_lora loras;
 	struct infer_quant_info info;
 	struct infer_quant_result result;
 	char first[PATH_MAX]; /* first file of the output, set with --report */
@@ -62,6 +64,12 @@ static int check_report(const struct quant_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
+/* True if tensors keep their types. */
+static int is_copy(const struct quant_opts *o)
+{
+	return !o->type && !o->recipe && !o->max_bytes && !(o->bpw > 0);
+}
+
 /* Check that the tensor types are given by exactly one option. */
 static int check_what(const struct quant_opts *o, infer_error *err)
 {
@@ -76,16 +84,17 @@ static int check_what(const struct quant_opts *o, infer_error *err)
 		               "--max-bytes and --bpw choose types: not --type, --copy or --merge");
 	if (has_target)
 		return size_target_check(o, quant_gptq(o), err);
-	if (!o->recipe && ways != 1)
+	if (!o->recipe && ways != 1 && (ways || !o->merge_lora.n))
 		return err_set(err, INFER_EINVAL, "%s",
 		               ways ? "--type, --copy and --merge exclude each other"
 		                    : "what to write is missing: --type TYPE, as in "
-		                      "infer-quant --type Q4_K_M IN OUT, --copy or --merge");
-	if ((o->copy || o->merge) && (o->imatrix || o->keep.n))
+		                      "infer-quant --type Q4_K_M IN OUT, --copy, --merge or "
+		                      "--merge-lora FILE");
+	if (is_copy(o) && (o->imatrix || o->keep.n))
 		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
-	if ((o->copy || o->merge) && o->engine.isa && !env_name(o->engine.isa))
+	if (is_copy(o) && !o->merge_lora.n && o->engine.isa && !env_name(o->engine.isa))
 		return err_set(err, INFER_EINVAL, "--isa: a copy computes nothing");
-	if ((o->copy || o->merge) && o->save_recipe)
+	if (is_copy(o) && o->save_recipe)
 		return err_set(err, INFER_EINVAL, "--save-recipe: a copy has no recipe");
 	return INFER_OK;
 }
@@ -136,6 +145,7 @@ static int check_rewrite(struct run *r, const struct opt_rest *rest, infer_error
 		               "OUT must be a file, and -m %.80s is another model: try ./%.80s",
 		               r->out, r->out);
 	TRY(quant_check_out(o, "", r->out, NULL, err));
+	TRY(merge_lora_check(o, r->out, err));
 	TRY(quant_check_out(o, "--save-recipe ", o->save_recipe, rest->words[0], err));
 	return model_path(&r->in, rest->words[0], MODEL_NAMED, err);
 }
@@ -278,7 +288,10 @@ static int write_model(struct run *r, infer_error *err)
 
 	warn_about(&r->info);
 	os_limits(&limits);
-	progress_begin(r->info.type ? r->info.type : "copy", PROGRESS_BYTES, r->info.in_bytes);
+	progress_begin(r->info.type ? r->info.type
+	               : r->loras.n ? "merge"
+	                            : "copy",
+	               PROGRESS_BYTES, r->info.in_bytes);
 	if (say_verbosity() >= 0)
 		sig_last_words("stopped; the same command continues\n");
 	int rc = infer_quant_write(
@@ -385,6 +398,8 @@ static int plan_output(struct run *r, infer_error *err)
 		.zstd = (int)o->zstd,
 		.recipe = r->recipe,
 		.isa = o->engine.isa,
+		.loras = r->loras.uses,
+		.n_loras = r->loras.n,
 	};
 
 	TRY(infer_quant_new(&r->quant, r->file, &opts, err));
@@ -411,6 +426,7 @@ static int run_rewrite(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	struct infer_file_info info;
+	struct infer_recipe_info recipe = { 0 };
 
 	TRY(read_recipe(r, err));
 	if (o->report)
@@ -421,6 +437,9 @@ static int run_rewrite(struct run *r, infer_error *err)
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
 	TRY(check_model(r, err));
+	if (r->recipe)
+		infer_recipe_info(r->recipe, &recipe);
+	TRY(merge_lora_open(&r->loras, o, r->file, &recipe, err));
 	TRY(choose_types(r, err));
 	TRY(calibrate(r, err));
 	TRY(plan_output(r, err));
@@ -445,6 +464,7 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest)
 	infer_quant_free(r.quant);
 	infer_recipe_free(r.recipe);
 	calibrate_close(&r.calibrate);
+	merge_lora_close(&r.loras);
 	infer_file_close(&r.file);
 	if (rc || !o->report)
 		return rc ? say_fail(&err) : EXIT_DONE;
