@@ -72,6 +72,7 @@ MORE = {
     "phi3-window-hub": {"head": (dict(PLAIN, target_modules=["lm_head"]), 1)},
 }
 MODELS = ["llama3-hub", "qwen2", "phi3-window-hub", "gemma3-hub", "qwen35-hub", "lfm2-hub", "granitehybrid-hub", "deepseek2-hub", "qwen3next-hub", "qwen3moe", "mixtral"]
+WRONG = {"granitehybrid-hub": ["q_proj", "k_proj"]}     # whose rows the converter permutes in models, but not in adapters
 OLD = ["qwen3moe", "mixtral"]       # whose experts are modules of their own
 
 
@@ -296,6 +297,11 @@ def make_model(name, model, config, ids, converter):
     wants = {case: one(name, model, ids, case, *how) for case, how in todo.items()}
     path = {case: os.path.join(OUT, name, case) for case in todo}
     why = convert(converter, config, [path[case] for case, (args, _) in todo.items() if in_gguf(args)])
+    for n in WRONG.get(name, []):
+        why[path[n]] = why[path["all"]] = "the converter does not permute its rows"
+        for p in path[n], path["all"]:
+            if os.path.exists(p + ".gguf"):
+                os.unlink(p + ".gguf")
     good = [n for n in linear if not why[path[n]]]
     if good and good != linear:         # what the converter takes, in one file
         todo["most"] = (dict(PLAIN, target_modules=good), 1)
