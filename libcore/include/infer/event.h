@@ -1,5 +1,5 @@
-/* infer/event.h - what an engine reports of a request: tokens, scores, progress, the end.
- * Data, read by infer_engine_next (infer/engine.h).   floor: engine */
+/* infer/event.h - what an engine reports: tokens, scores, progress, the end.   floor: engine
+ * Data, read by infer_engine_next (infer/engine.h). */
 #ifndef INFER_EVENT_H
 #define INFER_EVENT_H
 #include <stddef.h>
