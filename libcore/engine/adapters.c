@@ -1,4 +1,4 @@
-/* engine/adapters.c - the adapters of a request: checks, references, and their part in the prefix tree. */
+/* engine/adapters.c - the adapters of a request: checks, references, their part in the prefix tree */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/num.h"

@@ -152,7 +152,7 @@ static struct cpu_job *add_job(struct backend_plan *p)
 	return &p->adapt.jobs[p->adapt.n_jobs++];
 }
 
-/* Add the products t = A x of rows alike of a job.  Returns 0 if none of their adapters changes it. */
+/* Add the products t = A x of rows alike of a job.  Returns 0 if no adapter of theirs changes it. */
 static int add_lows(struct backend_plan *p, const struct cpu_job *j, const struct rows_alike *g,
                     float *t)
 {
@@ -308,8 +308,8 @@ static void add_delta(const struct backend_plan *p, const struct cpu_job *j,
 	}
 }
 
-/* Prefetch rows [col, col + n) of B of the adapters of rows alike.  They are too few for the processor to see a
- * stream. */
+/* Prefetch rows [col, col + n) of B of the adapters of rows alike.  They are too few for the processor
+ * to see a stream. */
 static void prefetch_deltas(const struct cpu_job *j, const struct rows_alike *g, int col, int n)
 {
 	for (int32_t u = 0; u < g->run->n_uses; u++) {

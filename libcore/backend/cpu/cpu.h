@@ -100,7 +100,7 @@ struct backend_plan {
 int cpu_has_loops(const struct backend *b, int type);
 /* Return the kernels for weights of this type: its own, or those of f32. */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
-/* Return the kernels of a float type that read f32 rows, also if the others read BF16; NULL: type has none. */
+/* Return the kernels of a float type that read f32 rows, also if the others read BF16; NULL: none. */
 const struct kern_mm *cpu_plain_mm(const struct backend *b, int type);
 /* True if a product of m rows with weights of a type reads a transposed copy of the rows. */
 int cpu_transposed(const struct backend *b, int type, int m);

@@ -24,7 +24,7 @@ enum {
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
 
-/* Return the kernels that a job uses; if they are not of its type, its weights are decoded to f32. */
+/* Return the kernels of a job; if they are not of its type, its weights are decoded to f32. */
 static const struct kern_mm *job_mm(const struct backend_plan *p, const struct cpu_job *j)
 {
 	const struct kern_mm *mm = j->plain ? cpu_plain_mm(p->b, j->type) : cpu_mm(p->b, j->type);

@@ -99,8 +99,7 @@ static void test_beside(void **state)
 		{ { .threads = 3, .max_seqs = 5 }, 0 },
 		/* not all fit: some are preempted */
 		{ { .threads = 1, .max_seqs = 8, .kv_bytes = 80 << 10 }, 0 },
-		{ { .threads = 2, .max_seqs = 8, .kv_bytes = 80 << 10, .swap_bytes = 1 << 20 },
-		  0 },
+		{ { .threads = 2, .max_seqs = 8, .kv_bytes = 80 << 10, .swap_bytes = 1 << 20 }, 0 },
 	};
 	static struct result alone[8];
 	struct infer_lora_use uses[8][3];
@@ -142,6 +141,44 @@ static void test_beside(void **state)
 	assert_true(preempted > 0);
 	for (int i = 0; i < ADAPTERS; i++)
 		infer_lora_close(&l[i]);
+}
+
+/* Activations in bf16: adapters read f32 all the same, with any kernels. */
+static void test_bf16(void **state)
+{
+	infer_model *f32 = model;
+	struct infer_lora_use use;
+	struct result one;
+	int32_t ids[PROMPT];
+	infer_error err;
+
+	(void)state;
+	run_ids(ids, PROMPT, 79, 3, 900);
+	assert_int_equal(
+		infer_model_open(&model,
+	                         run_model("half",
+	                                   "--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab "
+	                                   "1003 --ctx 256 --type f16 --seed 3"),
+	                         NULL, &err),
+		INFER_OK);
+	use = (struct infer_lora_use){ adapter(3), 1 };
+	for (int i = 0; i < 3; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){ .threads = 1 + i,
+		                                                     .act_type = INFER_BF16,
+		                                                     .prefill_chunk = i ? 13 : 0,
+		                                                     .isa = i == 2 ? "ref" : NULL,
+		                                                     .lora_rank = 4 });
+		ask(e, 2, ids, &use, 1);
+		drive(e);
+		assert_int_equal(res[2].code, INFER_OK);
+		if (!i)
+			one = res[2];
+		run_same(&res[2], &one, "bf16");
+		infer_engine_close(&e);
+	}
+	infer_lora_close(&use.lora);
+	infer_model_close(&model);
+	model = f32;
 }
 
 /* Return the cached prompt tokens of a request. */
@@ -393,10 +430,10 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_beside),    cmocka_unit_test(test_prefix),
-		cmocka_unit_test(test_digest),    cmocka_unit_test(test_references),
-		cmocka_unit_test(test_refusals),  cmocka_unit_test(test_need),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_beside),     cmocka_unit_test(test_prefix),
+		cmocka_unit_test(test_digest),     cmocka_unit_test(test_bf16),
+		cmocka_unit_test(test_references), cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_need),       cmocka_unit_test(test_no_memory),
 	};
 	int failed;
 
