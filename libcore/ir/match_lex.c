@@ -29,21 +29,10 @@ int step_lex(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = lex_dfa(s->g, top);
 	struct decoder dec = { top->data[LEX_MODE], top->data[LEX_ACC] };
-	uint32_t state = top->data[LEX_STATE], cp;
+	uint32_t state = top->data[LEX_STATE];
 
-	switch (decode_utf8(&dec, b, &cp)) {
-	case DECODE_CHAR:
-		state = dfa_step(d, state, cp);
-		if (dfa_live(state))
-			break;
+	if (!step_utf8(d, &state, &dec, b))
 		return INFER_OK;
-	case DECODE_MORE:
-		if (step_can_continue(d, state, &dec, SPAN_ANY))
-			break;
-		return INFER_OK;
-	default:
-		return INFER_OK;
-	}
 	return STEP_PUSH(s, (enum item_kind)top->kind, top->up, NULL, top->data[LEX_PC], state,
 	                 dec.mode, dec.acc, 1);
 }

@@ -153,20 +153,9 @@ int step_text(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = s->g->text;
 	struct decoder dec = { top->data[1], top->data[2] };
-	uint32_t state = top->data[0], cp;
+	uint32_t state = top->data[0];
 
-	switch (decode_utf8(&dec, b, &cp)) {
-	case DECODE_CHAR:
-		state = dfa_step(d, state, cp);
-		if (dfa_live(state))
-			break;
+	if (!step_utf8(d, &state, &dec, b))
 		return INFER_OK;
-	case DECODE_MORE:
-		if (step_can_continue(d, state, &dec, SPAN_ANY))
-			break;
-		return INFER_OK;
-	default:
-		return INFER_OK;
-	}
 	return STEP_PUSH(s, ITEM_TEXT, top->up, NULL, state, dec.mode, dec.acc);
 }

@@ -200,6 +200,21 @@ int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder 
 	return 0;
 }
 
+int step_utf8(const struct dfa *d, uint32_t *state, struct decoder *dec, uint8_t b)
+{
+	uint32_t cp;
+
+	switch (decode_utf8(dec, b, &cp)) {
+	case DECODE_CHAR:
+		*state = dfa_step(d, *state, cp);
+		return dfa_live(*state);
+	case DECODE_MORE:
+		return step_can_continue(d, *state, dec, SPAN_ANY);
+	default:
+		return 0;
+	}
+}
+
 static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = item_dfa(s->g, top);

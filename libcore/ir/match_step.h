@@ -111,6 +111,8 @@ int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
 /* True if the incomplete character in dec can lead from the state to one that spans n (dfa_spans). */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec,
                       struct span n);
+/* Read a byte of UTF-8: set *dec, and *state if a character ends. Returns 0 if no text of d begins so. */
+int step_utf8(const struct dfa *d, uint32_t *state, struct decoder *dec, uint8_t b);
 /* True if the item is within a string or name. */
 int item_is_in_string(const struct stack_item *n);
 /* Return how many characters follow in an ITEM_STRING. */

@@ -7,7 +7,7 @@
 
 #define TYPE "multipart/form-data; boundary=ab"
 
-/* What the calls said: a part is [name|filename]contents. */
+/* The calls made, as text: a part is [name|filename]contents. */
 struct heard {
 	char text[2048];
 	size_t n;
