@@ -4,22 +4,8 @@ load serve
 
 setup_more()
 {
-	export SOCK=$BATS_FILE_TMPDIR/s
 	export TALK='"messages":[{"role":"user","content":"What is a token?"}],"options":{"temperature":0,"num_predict":12}'
-	# calls as Hermes writes them
-	cat >template <<'E'
-{%- if tools %}<|im_start|>system
-{% for t in tools %}{{ t.function | tojson }}{% endfor %}<|im_end|>
-{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
-{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
-{"name": {{ c.function.name | tojson }}, "arguments": {{ c.function.arguments | tojson }}}
-</tool_call>{% endfor %}<|im_end|>
-{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
-{% endif %}
-E
-	infer-serve -m demo -t 2 --seed 11 --alias tiny --listen "unix:$SOCK" --template template >listening 2>said 3>&- &
-	echo $! >"$BATS_FILE_TMPDIR/pid"
-	up listening
+	hermes_server --alias tiny
 }
 teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
 

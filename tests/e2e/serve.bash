@@ -12,6 +12,24 @@ up()
 	echo "no server: $(cat said 2>/dev/null)"
 	return 1
 }
+# hermes_server OPTION...: a server of the file's own at $SOCK, with the demo model and a template that writes calls as Hermes does
+hermes_server()
+{
+	export SOCK=$BATS_FILE_TMPDIR/s
+	cat >template <<'E'
+{%- if tools %}<|im_start|>system
+{% for t in tools %}{{ t.function | tojson }}{% endfor %}<|im_end|>
+{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
+{"name": {{ c.function.name | tojson }}, "arguments": {{ c.function.arguments | tojson }}}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}
+E
+	infer-serve -m demo -t 2 --seed 11 --listen "unix:$SOCK" --template template "$@" >listening 2>said 3>&- &
+	echo $! >"$BATS_FILE_TMPDIR/pid"
+	up listening
+}
 # serve OPTION...: a server of the case's own, at the socket ./own, ended with the case
 serve()
 {
