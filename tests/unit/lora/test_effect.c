@@ -59,8 +59,8 @@ static double factor_of(const char *json)
 	write_peft_config(json);
 	infer_lora *l = open_lora(plain, peft_dir);
 	infer_lora_entry(l, 0, &e);
-	infer_lora_close(&l);
 	assert_string_equal(e.tensor, "blk.0.attn_q.weight");
+	infer_lora_close(&l);
 	return e.scale;
 }
 
