@@ -349,6 +349,8 @@ def main():
         print("\n".join(make_model(only[0], *load_model(only[0], loaded), converter)))
         return
     os.makedirs(OUT, exist_ok=True)
+    # modules that only share a name with joined experts stay what they are
+    importlib.import_module("peft.utils.transformers_weight_conversion")._convert_peft_config_moe = lambda *_: None
     for name in only or MODELS:
         lines = in_old_site(name, converter) if name in OLD else make_model(name, *draw_model(name), converter)
         write_cases(name, lines)
