@@ -20,11 +20,14 @@ static const struct job_field *find_embed_field(const struct job_field *f, const
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other)
 {
+	static const struct job_field lora[] = { { "lora", job_take_lora }, { NULL, NULL } };
 	infer_error *err = &j->j.fault.error;
+	const char *param;
 
 	json_each(v, o) {
 		const struct job_field *f = find_embed_field(known, v->key, v->key_n);
 
+		f = f ? f : find_embed_field(lora, v->key, v->key_n);
 		if (f && !json_is_null(v) && f->take(j, f->key, v, err))
 			return job_fault(j, f->key);
 		if (!f && other && (f = find_embed_field(other, v->key, v->key_n))) {
@@ -34,7 +37,7 @@ int embed_fields(struct job *j, const struct json *o, const struct job_field *kn
 		if (!f && !(j->o->reads & INFER_JOB_LENIENT))
 			return job_unknown(j, v->key, v->key_n);
 	}
-	return INFER_OK;
+	return job_choose_adapters(j, o, &param, err) ? job_fault(j, param) : INFER_OK;
 }
 
 /* ---- inputs ---- */
@@ -218,8 +221,10 @@ static int take_prompt(struct job *j, const char *key, const struct json *v, inf
 int embed_read_own(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "v", job_pass },         { "kind", job_pass },    { "id", job_pass },
-		{ "prompt", take_prompt }, { "raw", job_take_raw }, { NULL, NULL },
+		{ "v", job_pass },       { "kind", job_pass },
+		{ "id", job_pass },      { "prompt", take_prompt },
+		{ "raw", job_take_raw }, { "model", job_pass_text },
+		{ NULL, NULL },
 	};
 	infer_error *err = &j->j.fault.error;
 

@@ -196,6 +196,7 @@ const struct job_field job_common[] = {
 	{ "min_tokens", take_min_tokens, put_min_tokens },
 	{ "n", take_n, job_put_n },
 	{ "priority", take_priority, put_priority },
+	{ "lora", job_take_lora, job_put_lora },
 	{ "stop", job_take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
 	{ "ignore_eos", take_ignore_eos, job_put_ignore_eos },
@@ -205,7 +206,6 @@ const struct job_field job_common[] = {
 };
 
 const struct job_refused job_refused_common[] = {
-	{ "lora", NAN },
 	{ "tfs_z", 1 },
 	{ NULL, 0 },
 };

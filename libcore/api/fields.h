@@ -55,6 +55,15 @@ extern const struct job_field job_streamed[]; /* accepted with INFER_JOB_STREAM 
 extern const struct job_refused job_refused_common[];
 extern const struct job_field job_own[]; /* own.c: fields of our own format */
 
+/* lora.c: write the adapters of a job as the field lora; nothing if it had none to choose from */
+job_put job_put_lora;
+job_take job_take_lora; /* store the field lora */
+/* Set the adapters of the request: those of `lora`, or that `model` names, or that are applied to all
+ * requests.  In our own format, `model` must name an adapter or the model.  *param: the field at fault.
+ * INFER_EINVAL  one does not exist, or is given twice, or has no valid scale; too many */
+int job_choose_adapters(struct job *j, const struct json *body, const char **param,
+                        infer_error *err);
+
 /* constraints.c */
 job_take job_take_schema, job_take_format;
 extern const struct job_field job_constraints[];

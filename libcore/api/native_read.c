@@ -64,16 +64,6 @@ static int take_slot(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
-/* Accept only an empty list of adapters. */
-static int take_lora(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s must be an array", key);
-	return v->n ? err_set(err, INFER_EUNSUP, "%s is not supported%s", key,
-	                      j->o->where ? j->o->where : "")
-	            : INFER_OK;
-}
-
 static int take_response_fields(struct job *j, const char *key, const struct json *v,
                                 infer_error *err)
 {
@@ -133,8 +123,7 @@ static int take_extra(struct job *j, const char *key, const struct json *v, infe
 		{ "post_sampling_probs", take_after }, { "temperature", take_temperature }, \
 		{ "return_tokens", take_tokens }, { "cache_prompt", take_cache }, \
 		{ "response_fields", take_response_fields }, { "id_slot", take_slot }, \
-		{ "n_keep", pass_whole }, { "n_discard", pass_whole }, { "lora", take_lora }, \
-		{ "model", job_pass_text }, \
+		{ "n_keep", pass_whole }, { "n_discard", pass_whole }, { "model", job_pass_text }, \
 	{ \
 		NULL, NULL \
 	}

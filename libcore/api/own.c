@@ -10,6 +10,7 @@ const struct job_field job_own[] = {
 	{ "kind", job_pass, job_put_kind },
 	{ "id", job_pass, job_put_id },
 	{ "prompt", job_take_prompt, job_put_prompt },
+	{ "model", job_pass_text, job_put_nothing },
 	{ "raw", job_take_raw, job_put_raw },
 	{ "messages", job_take_messages, job_put_messages },
 	{ "tools", job_take_tools, job_put_tools },

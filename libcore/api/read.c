@@ -187,6 +187,8 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 	j->j.body = body;
 	if (take_fields(j, body, fields))
 		return err->code;
+	if (job_choose_adapters(j, body, &param, err))
+		return job_fault(j, param);
 	if (fields->ready && fields->ready(j, &param, err))
 		return job_fault(j, param);
 	if (fill_prompt(j, &param, err))

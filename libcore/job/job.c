@@ -121,12 +121,19 @@ int job_end(infer_job **out, struct job *j, infer_error *err)
 	return INFER_OK;
 }
 
+static void drop_adapters(struct job *j)
+{
+	for (int32_t i = 0; j->loras && i < j->j.request.n_loras; i++)
+		infer_lora_close(&j->loras[i].lora);
+}
+
 void infer_job_free(infer_job *job)
 {
 	struct job *j = (struct job *)(void *)job; /* job is its first member */
 
 	if (!j)
 		return;
+	drop_adapters(j);
 	infer_breakers_free(j->breakers);
 	infer_grammar_free(j->grammar);
 	infer_ids_free(j->prompt);

@@ -38,6 +38,8 @@ struct job {
 	const struct json *json;            /* the parsed request, in mem */
 	int32_t *prompt;                    /* ids of the rendered conversation; infer_ids_free */
 	infer_breakers *breakers;           /* from the request's own texts; NULL: the reader's */
+	const struct json *lora;            /* `lora`, an array; NULL: not given */
+	struct infer_lora_use *loras;       /* request.loras; owns the references */
 	const struct json *prompt_value;    /* `prompt`; NULL: not given */
 	const struct json *messages, *args; /* `messages`, `template_args`; NULL: not given */
 	const char *template_sha256;        /* the template that the request expects; NULL: any */
@@ -56,9 +58,8 @@ struct job {
 	int no_cache;                         /* cache_prompt false: share no cached prefix */
 	int is_own;  /* the request is in our own format; all others have the rules of servers */
 	int has_gap; /* fill-in-the-middle: `fim` is the prompt */
-	int prefill, opens; /* continue_final_message, add_generation_prompt; -1: not given */
-	/* 1 + index of the field that set max_tokens, in order of precedence; 0: not given */
-	int limit_rank;
+	int prefill, opens;   /* continue_final_message, add_generation_prompt; -1: not given */
+	int limit_rank;       /* 1 + precedence of the field that set max_tokens; 0: not given */
 	int32_t best_of;      /* 0: not given */
 	int single;           /* 1: at most one call; -1: not given (1 if calls are required) */
 	int inline_reasoning; /* reasoning stays in the text */
@@ -85,8 +86,7 @@ struct job {
 	int is_free;            /* response_format text: no constraint, not even the options' */
 	uint64_t tenant;        /* the job may share compiled constraints of this tenant */
 	infer_grammar *grammar; /* owned; NULL: none, or the options' */
-	/* INFER_ENOMEM: the prompt is longer than a template may write, a fault of the request */
-	int too_long;
+	int too_long;           /* INFER_ENOMEM: the prompt is longer than a template may write */
 };
 
 /* ---- job.c ---- */

@@ -210,9 +210,13 @@ struct more {
 static void put_more(struct jwrite *w, const void *user)
 {
 	const struct more *m = user;
+	struct infer_run_info run = *m->run;
 
+	run.loras = m->job->request.loras;
+	run.n_loras = m->job->request.n_loras;
+	run.lora_names = m->job->lora_names;
 	put_request(w, m->job);
-	record_run(m->out, m->run);
+	record_run(m->out, &run);
 }
 
 /* Begin a line in OpenAI's batch format; its body is the open object. */
@@ -246,7 +250,9 @@ int infer_write_answer(infer_records *out, const struct infer_answer *a,
 	const struct api_answer f = { &named, put_more, &more };
 	struct jwrite *w;
 
-	if (!a->model.at)
+	if (a->job->adapter)
+		named.model = (struct infer_str){ a->job->adapter, strlen(a->job->adapter) };
+	else if (!a->model.at)
 		named.model = infer_model_called(run->model);
 
 	if (api == &api_own) {

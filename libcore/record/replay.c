@@ -50,6 +50,27 @@ static const char *copy_text(struct infer_replay *p, const struct json *v)
 	return s ? s : "";
 }
 
+/* Copy the adapters of the record. */
+static void fill_adapters(struct infer_replay *p)
+{
+	const struct json *list = json_get(p->run, "adapters");
+	size_t n = json_is_array(list) ? json_count(list) : 0;
+	struct infer_replay_adapter *a = arena_alloc(&p->mem, n, sizeof *a);
+
+	p->made.adapters = a;
+	if (!a || !n)
+		return;
+	json_each(v, list) {
+		const struct json *scale = json_get(v, "scale");
+
+		a[p->made.n_adapters++] = (struct infer_replay_adapter){
+			.name = copy_text(p, json_get(v, "name")),
+			.sha256 = copy_text(p, json_get(v, "sha256")),
+			.scale = json_is_number(scale) ? (float)json_double(scale) : 0,
+		};
+	}
+}
+
 static void fill_made(struct infer_replay *p)
 {
 	const struct json *act = json_get(p->run, "act_type");
@@ -67,6 +88,7 @@ static void fill_made(struct infer_replay *p)
 		.tokens = p->tokens,
 		.n_tokens = p->n_tokens,
 	};
+	fill_adapters(p);
 }
 
 void infer_replay_made(const infer_replay *p, struct infer_replay_made *made) { *made = p->made; }

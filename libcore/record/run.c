@@ -74,6 +74,25 @@ static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 
 static const char *act_name(int type) { return type == INFER_BF16 ? "bf16" : "f32"; }
 
+/* Write the adapters that changed the model; nothing if there are none. */
+static void put_adapters(struct jwrite *w, const struct infer_run_info *run)
+{
+	struct infer_lora_info info;
+
+	if (!run->n_loras)
+		return;
+	jw_array(w, "adapters");
+	for (int32_t i = 0; i < run->n_loras; i++) {
+		infer_lora_info(run->loras[i].lora, &info);
+		jw_object(w, NULL);
+		jw_str(w, "name", run->lora_names[i]);
+		jw_str(w, "sha256", info.sha256);
+		jw_num(w, "scale", (double)run->loras[i].factor);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 void record_run(infer_records *out, const struct infer_run_info *run)
 {
 	struct infer_engine_info info;
@@ -83,6 +102,7 @@ void record_run(infer_records *out, const struct infer_run_info *run)
 	jw_object(w, "run");
 	jw_str(w, "version", infer_version());
 	record_model(out, "model", run->model);
+	put_adapters(w, run);
 	put_kernels(w, info.isa);
 	jw_str(w, "placement", info.placement);
 	put_kv_type(w, info.k_type, info.v_type);
@@ -151,23 +171,45 @@ static void put_open(struct jwrite *w, const struct infer_job_opts *o, const inf
 	jw_uint(w, "talk_flags", o->conversation.flags);
 }
 
+/* Write the adapters that requests can choose; nothing if there are none. */
+static int put_choices(struct jwrite *w, const infer_adapters *s, infer_error *err)
+{
+	struct infer_adapter *list;
+	struct infer_lora_info info;
+	size_t n;
+
+	TRY(infer_adapters_copy(&list, &n, s, err));
+	for (size_t i = 0; i < n; i++) {
+		infer_lora_info(list[i].lora, &info);
+		jw_object(w, "adapter");
+		jw_int(w, "id", list[i].id);
+		jw_str(w, "name", list[i].name);
+		jw_str(w, "sha256", info.sha256);
+		jw_num(w, "scale", (double)list[i].scale);
+		jw_num(w, "applied", (double)list[i].applied);
+		jw_end(w);
+	}
+	infer_adapters_release(list, n);
+	return INFER_OK;
+}
+
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
                           const struct infer_str *source, infer_error *err)
 {
 	struct buf text;
 	struct jwrite w;
-	int rc = INFER_OK;
+	int rc;
 
 	buf_init(&text, MEM_RECORD);
 	jw_init(&w, &text);
 	jw_object(&w, NULL);
 	put_open(&w, o, e, source);
+	rc = put_choices(&w, o->adapters, err);
 	jw_end(&w);
-	if (text.bad) {
+	if (!rc && text.bad)
 		rc = err_nomem(err);
-	} else {
+	if (!rc)
 		sha256_name(hex, text.at, text.len);
-	}
 	buf_fini(&text);
 	return rc;
 }

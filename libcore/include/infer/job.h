@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/adapters.h>
 #include <infer/chat.h>
 #include <infer/engine.h>
 #include <infer/grammar.h>
@@ -82,8 +83,7 @@ struct infer_job_opts {
 	int max_tokens_given; /* 0: text completions have OpenAI's default, 16 */
 	int32_t logprobs;     /* -1: none; K: of each token, and of the K most likely ones */
 	uint32_t flags;       /* INFER_REQ_IGNORE_EOS */
-	/* INFER_ENCODE_SPECIAL: parse control tokens in text prompts that are not conversations */
-	uint32_t encode;
+	uint32_t encode;      /* INFER_ENCODE_SPECIAL: of text prompts that are not conversations */
 	const infer_chat *chat;       /* of the model, or NULL: a text prompt is used as it is */
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
@@ -93,17 +93,16 @@ struct infer_job_opts {
 	 * conversation.now for all */
 	int64_t (*now)(void);
 	int raw, messages_only; /* 1: a prompt alone is a text; raw: of any bytes */
-	/* constraint of requests without one: compiled, and its source; NULL: none.  The flags and
-	 * the budget in `constraint` are also the defaults of requests with one */
+	/* of requests without a constraint; NULL: none.  Its flags and budget are defaults of all */
 	infer_grammar *grammar;
 	struct infer_grammar_source constraint;
-	/* tool_choice of requests without one: enum infer_calls, and the name of the tool */
-	int calls;
+	int calls; /* tool_choice of requests without one: enum infer_calls, and the tool's name */
 	const char *calls_name;
 	const char *where; /* appended to "... is not supported": " in a batch"; NULL: nothing */
 	int embed;         /* enum infer_embed of embeddings; NONE: that of infer_embed_of */
 	int no_normalize;  /* 1: embeddings are not normalised unless the request says so */
 	uint32_t reads;    /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED | _SEEDED */
+	const infer_adapters *adapters; /* that requests can choose; NULL: none */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are accepted */
@@ -147,6 +146,7 @@ typedef struct infer_job {
 	struct infer_request request; /* of sample 0; `user` belongs to the runner */
 	/* the source of request.grammar; NULL: a grammar of calls, or none */
 	const struct infer_grammar_source *constraint;
+	const char *const *lora_names, *adapter; /* of request.loras; that `model` names, or NULL */
 	int calls; /* enum infer_calls, of a conversation with tools */
 	const char *calls_name;
 	/* samples of all prompts, 1 ... INFER_JOB_MOST; of embeddings, one for each prompt */

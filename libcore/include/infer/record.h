@@ -7,13 +7,10 @@
 #define INFER_RECORD_H
 #include <stddef.h>
 #include <stdint.h>
-#include <infer/status.h>
-#include <infer/engine.h>
 #include <infer/eval.h>
 #include <infer/api.h>
 #include <infer/job.h>
 #include <infer/kind.h>
-#include <infer/model.h>
 #include <infer/imatrix.h>
 #include <infer/probe.h>
 #include <infer/quant.h>
@@ -35,6 +32,9 @@ struct infer_run_info {
 	const char *options_sha256; /* infer_job_opts_sha256; NULL: not part of a batch */
 	const struct infer_str *breakers, *bad_words; /* breakers: written if DRY is on */
 	size_t n_breakers, n_bad_words;
+	const struct infer_lora_use *loras; /* [n_loras]; of an answer: those of its job */
+	const char *const *lora_names;
+	int32_t n_loras;
 };
 
 /* ---- records in memory ---- */
@@ -115,7 +115,7 @@ typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
 
 /* Reads the records of a batch, in order to resume it.  Confined. */
 typedef struct infer_resume infer_resume;
-/* Create a reader.  name: of the file, for messages; borrowed until r is freed */
+/* Create a reader.  name: of the file, for messages; borrowed */
 int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
                      infer_error *err);
 void infer_resume_free(infer_resume *r);

@@ -42,6 +42,14 @@ struct infer_replay_made {
 	/* tokens of a score: i32 [n_tokens]; otherwise NULL */
 	const int32_t *tokens;
 	size_t n_tokens;
+	/* [n_adapters], in the order in which they were added to the model */
+	const struct infer_replay_adapter *adapters;
+	size_t n_adapters;
+};
+/* An adapter of a record; unknown values are "" or 0. */
+struct infer_replay_adapter {
+	const char *name, *sha256;
+	float scale;
 };
 void infer_replay_made(const infer_replay *p, struct infer_replay_made *made);
 

@@ -164,7 +164,7 @@ static const struct {
 	  INFER_EINVAL, "logit_bias", "not a token id" },
 	{ "native", "{\"prompt\":\"x\",\"logit_bias\":{\"the\":1,\"5\":false}}", 0, 0, NULL, "" },
 	{ "native", "{\"prompt\":\"x\",\"lora\":[{\"id\":0,\"scale\":1}]}", INFER_FAULT_INVALID,
-	  INFER_EUNSUP, "lora", "not supported" },
+	  INFER_EINVAL, "lora", "no adapter" },
 	{ "native", "{\"prompt\":\"x\",\"response_fields\":[5]}", INFER_FAULT_INVALID, INFER_EINVAL,
 	  "response_fields", "must be a string" },
 	{ "infill", "{\"input_prefix\":\"x\"}", INFER_FAULT_INVALID, INFER_EINVAL, "input_suffix",

@@ -14,7 +14,7 @@
 #include "lora/lora.h"
 
 static char folder[] = "/tmp/infer-test-lora-XXXXXX";
-static char adapter_path[64];
+static char adapter_path[96];
 
 __attribute__((unused)) static int make_folder(void **state)
 {
