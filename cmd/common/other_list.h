@@ -134,8 +134,26 @@ SAID("image audio video mm mmproj mmproj-* mmu no-mmproj no-mmproj-* image-* vid
      "mtmd-* mm-* media-* limit-mm-per-prompt allowed-local-media-path "
      "allowed-media-domains interleave-mm-strings enable-mm-embeds skip-mm-profiling "
      "language-model-only disable-chunked-mm-input trust-request-mm-kwargs "
-     "default-mm-loras io-processor-plugin enable-prompt-embeds",
+     "io-processor-plugin enable-prompt-embeds",
      "", "images, audio and video are not supported")
+
+/* adapters */
+SAID("lora-scaled", "--lora", "an adapter with a scale is --lora FILE=SCALE")
+SAID("lora-base", "--lora", "an adapter is applied to the model of -m")
+SAID("enable-lora", "--lora-dir",
+     "adapters are given by --lora FILE, and loaded by clients with --lora-dir DIR")
+SAID("enable-lora", "--lora", "adapters are given by --lora FILE")
+SAID("lora-modules", "--lora-dir",
+     "adapters with names are in the file of --config, or --lora FILE "
+     "--lora-init-without-apply")
+SAID("max-loras max-cpu-loras", "--lora", "the number and rank of adapters are "
+     "those that are given")
+SAID("lora-dtype fully-sharded-loras lora-extra-vocab-size lora-target-modules",
+     "--lora", "adapters are computed as their files have them")
+SAID("enable-tower-connector-lora enable-mixed-moe-* enable-moe-shared-loras default-mm-loras",
+     "--lora", "which parts an adapter changes is read from its file")
+SAID("lora* enable-lora max-lora* max-cpu-loras", "",
+     "adapters are applied by infer-run and infer-serve: --lora FILE")
 
 /* constraints */
 OTHER("schema json-schema-file response-format guided-json j jf", "--json-schema")
@@ -278,9 +296,6 @@ SAID("enforce-eager compilation-config cc optimization-level O cudagraph-* max-c
      "--listen", "that is a setting of vLLM's engine, which has no counterpart here")
 
 /* what is not supported */
-SAID("lora* enable-lora max-lora* max-cpu-loras fully-sharded-loras "
-     "enable-tower-connector-lora enable-mixed-moe-* enable-moe-shared-loras",
-     "", "adapters are not supported")
 SAID("control-vector*", "", "control vectors are not supported")
 SAID("spec-* draft* md hfd hfrd td tbd Cd Crd Cbd ctkd ctvd otd cmoed ncmoed devd ngld lcs "
      "lcd lookup-cache-* model-draft hf-repo-draft threads-draft threads-batch-draft "

@@ -394,6 +394,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		.calls = constrain_calls(&o->constrain, &calls_name),
 		.where = " in a batch",
 		.reads = o->with_request ? INFER_JOB_KEEP : 0,
+		.adapters = r->adapters.set,
 	};
 	b->opts.calls_name = calls_name;
 	if (o->embed != EMBED_NONE) {

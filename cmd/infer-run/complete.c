@@ -414,6 +414,7 @@ static int answer_prompt(struct run *r, const struct prompt *prompt, const int32
 		.flags = r->o->ignore_eos ? INFER_REQ_IGNORE_EOS : 0,
 		.grammar = r->constrain.grammar,
 	};
+	adapters_use(&j, &r->adapters);
 	j.constraint = r->constrain.grammar ? &r->constrain.source : NULL;
 	if (r->o->output == OUTPUT_JSONL)
 		j.logprobs = (int32_t)r->o->logprobs;

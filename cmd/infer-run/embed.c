@@ -65,6 +65,7 @@ static int embed_ids(struct run *r, const int32_t *ids, size_t n, infer_error *e
 	infer_task *task;
 	int rc;
 
+	adapters_use(&j, &r->adapters);
 	TRY(embed_pooling(&j.request.embed, r->o, r->model, err));
 	TRY(infer_runner_start(&task, r->runner, &j, NULL, 0, err));
 	rc = INFER_OK;

@@ -25,6 +25,7 @@ static const struct opt run_rows[] = {
 
 	{ OPT_GROUP, .name = "model", .help = "Model and engine" },
 	MODEL_ROW(struct run_opts, model),
+	LORA_ROW(struct run_opts, RUN_COMPUTES | RUN_TALK, loras),
 	ENGINE_ROWS(struct run_opts, engine),
 	{ OPT_STR, 0, "server", "URL",
 	  "let an infer-serve answer: http://HOST:PORT, unix:PATH (INFER_SERVER)", AT(server),

@@ -107,6 +107,9 @@ static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_erro
 	info.bad_words = j->bad_words;
 	info.n_bad_words = j->n_bad_words;
 	info.seed_random = 0;
+	info.loras = j->request.loras;
+	info.lora_names = j->lora_names;
+	info.n_loras = j->request.n_loras;
 	if (!rc)
 		rc = count_verdict(a, p, &v, &info, err);
 	*find_running(a, p) = NULL;
@@ -136,6 +139,39 @@ static int run_engine_step(struct replay *a, infer_error *err)
 	return take_events(a, err);
 }
 
+static int refuse_record(const struct replay *a, const struct infer_replay_made *made,
+                         infer_error *err, const char *what, const char *name)
+{
+	return err_set(err, INFER_EINVAL,
+	               "%s: line %lld: the record of '%.80s' was made with %s%.60s", a->in.name,
+	               (long long)made->line, made->id, what, name);
+}
+
+/* Apply the adapters of a record of --score. */
+static int apply_adapters(struct replay *a, const struct infer_replay_made *made, infer_error *err)
+{
+	struct adapters *to = &a->run.adapters;
+	struct infer_lora_info info;
+
+	to->n_uses = 0;
+	for (size_t k = 0; k < made->n_adapters; k++) {
+		const struct infer_replay_adapter *of = &made->adapters[k];
+		size_t i = 0;
+
+		for (; i < to->n; i++) {
+			infer_lora_info(to->list[i].lora, &info);
+			if (!strcmp(info.sha256, of->sha256))
+				break;
+		}
+		if (i == to->n || to->n_uses == INFER_LORA_USES)
+			return refuse_record(a, made, err,
+			                     "an adapter that --lora does not give: ", of->name);
+		to->names[to->n_uses] = to->list[i].name;
+		to->uses[to->n_uses++] = (struct infer_lora_use){ to->list[i].lora, of->scale };
+	}
+	return INFER_OK;
+}
+
 /* Run a record of --score. No other request may run, because this consumes all events. */
 static int run_score(struct replay *a, infer_replay *p, infer_error *err)
 {
@@ -149,23 +185,18 @@ static int run_score(struct replay *a, infer_replay *p, infer_error *err)
 	while (!rc && infer_runner_busy(a->run.runner))
 		rc = run_engine_step(a, err);
 	if (!rc)
+		rc = apply_adapters(a, &made, err);
+	if (!rc)
 		rc = score_ids(&logprobs, &a->run, made.tokens, made.n_tokens, err);
 	if (!rc)
 		infer_replay_compare_scores(p, logprobs, made.n_tokens, &v);
 	run_info(&info, &a->run);
 	if (!rc)
 		rc = count_verdict(a, p, &v, &info, err);
+	a->run.adapters.n_uses = 0;
 	mem_free(logprobs);
 	infer_replay_free(p);
 	return rc;
-}
-
-static int refuse_record(const struct replay *a, const struct infer_replay_made *made,
-                         infer_error *err, const char *what, const char *name)
-{
-	return err_set(err, INFER_EINVAL,
-	               "%s: line %lld: the record of '%.80s' was made with %s%.60s", a->in.name,
-	               (long long)made->line, made->id, what, name);
 }
 
 /* Check that the record was made with this model and with the same arithmetic. */
@@ -350,6 +381,7 @@ static int open_replay(struct replay *a, infer_error *err)
 		.chat_tools = a->chat.with_tools,
 		.conversation = a->chat.c,
 		.messages_only = a->chat.is_chatml && !chat_given(&o->chat),
+		.adapters = a->run.adapters.set,
 	};
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
 	set_origin(a);

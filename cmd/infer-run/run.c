@@ -41,6 +41,9 @@ static int open_parts(struct run *r, infer_error *err)
 	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));
 	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model,
 	                 &r->sampling.mem, err));
+	/* --replay: each record names its own */
+	TRY(adapters_open(&r->adapters, &r->o->loras, !r->o->replay, r->model, err));
+	eo.lora_rank = infer_adapters_rank(r->adapters.set);
 	TRY(engine_open_shown(&r->engine, r->model, &eo, err));
 	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
@@ -146,6 +149,7 @@ void run_close(struct run *r)
 
 	infer_runner_free(r->runner);
 	infer_engine_close(&r->engine);
+	adapters_close(&r->adapters);
 	sampling_fini(&r->sampling);
 	constrain_fini(&r->constrain);
 	infer_model_close(&r->model);
@@ -164,6 +168,9 @@ void run_info(struct infer_run_info *info, const struct run *r)
 		.flags = r->rest->record.at,
 		.n_flags = r->rest->record.n,
 		.seed_random = !r->o->sampling.seed.given,
+		.loras = r->adapters.uses,
+		.lora_names = r->adapters.names,
+		.n_loras = r->adapters.n_uses,
 	};
 }
 

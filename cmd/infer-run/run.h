@@ -5,6 +5,7 @@
 #include <infer/runner.h>
 #include "common/chat.h"
 #include "common/input.h"
+#include "common/lora.h"
 #include "common/model.h"
 #include "common/sampling.h"
 #include "common/opt.h"
@@ -57,6 +58,7 @@ struct run_opts {
 	int64_t main_ns, exec_ns; /* not options */
 	struct start start;
 	const char *model, *server;
+	struct opt_list loras;
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;
@@ -93,6 +95,7 @@ struct run {
 	const struct run_opts *o;
 	const struct opt_rest *rest;
 	infer_model *model;
+	struct adapters adapters;
 	infer_engine *engine;
 	infer_runner *runner;
 	struct sampling sampling;

@@ -33,6 +33,7 @@ static int score_window(struct run *r, struct text *t, int32_t *scratch, size_t 
 	infer_task *task;
 	int rc;
 
+	adapters_use(&j, &r->adapters);
 	memcpy(scratch, t->ids, t->lead * sizeof *scratch);
 	memcpy(scratch + t->lead, t->ids + from, (to - from) * sizeof *scratch);
 	TRY(infer_runner_start(&task, r->runner, &j, NULL, 0, err));

@@ -246,7 +246,7 @@ unanswered()
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --draft=ngram --lora=x; do
+	for o in --draft=ngram; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

@@ -103,6 +103,7 @@ static void fill_job(struct repl *r, infer_job *j, const struct buf *prompt,
 		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) |
 		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
+	adapters_use(j, &r->run.adapters);
 	/* another seed each time, so that /regen gives another answer */
 	j->request.sample.seed += (uint64_t)r->drawn;
 	j->reply.prompt = tail;
