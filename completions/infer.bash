@@ -161,7 +161,7 @@ _infer_run()
 
 	_infer_word
 	case $before in
-	-f | --file | --messages | --tools | --template | --json-schema | --grammar | --out | --batch | --resume | --replay) _infer_files; return ;;
+	-f | --file | --messages | --tools | --template | --lora | --json-schema | --grammar | --out | --batch | --resume | --replay) _infer_files; return ;;
 	--system | --template-args | --think-budget) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
@@ -185,7 +185,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --think-budget --special --echo
-		-m --model --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
+		-m --model --lora --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --strict-formats --constraint-budget --no-jump
@@ -204,8 +204,8 @@ _infer_serve()
 
 	_infer_word
 	case $before in
-	--listen | --alias | --cors | --server-name | --otlp) return ;;
-	--config | --api-key-file | --tls-cert | --tls-key | --access-log | --files-dir | --template) _infer_files; return ;;
+	--listen | --alias | --cors | --server-name | --otlp | --max-lora-rank) return ;;
+	--config | --api-key-file | --tls-cert | --tls-key | --access-log | --files-dir | --lora-dir | --template | --lora) _infer_files; return ;;
 	--log-requests) _infer_words 'content'; return ;;
 	-n | --max-tokens | --max-queue | --max-connections | --trusted-proxy | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
 	-m | --model) _infer_model; return ;;
@@ -224,9 +224,9 @@ _infer_serve()
 	esac
 	case $word in
 	-*) _infer_words '
-		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --server-name --access-log --log-requests --otlp --no-slots --files-dir --no-page
+		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --server-name --access-log --log-requests --otlp --no-slots --files-dir --lora-dir --max-lora-rank --no-page
 		-n --max-tokens --max-queue --max-connections --trusted-proxy --max-body --max-file --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think --think-budget --embed --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --parallel
+		-m --model --template --template-args --think --think-budget --embed --lora --lora-init-without-apply --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --parallel
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

@@ -2,6 +2,7 @@
 #ifndef INFER_SERVE_OPTS_H
 #define INFER_SERVE_OPTS_H
 #include "infer-serve/ops/options.h"
+#include "common/lora.h"
 
 #define AT(field) offsetof(struct serve_opts, field)
 static const struct opt serve_rows[] = {
@@ -34,6 +35,10 @@ static const struct opt serve_rows[] = {
 
 	{ OPT_STR, 0, "files-dir", "DIR", "support files and batches, kept in DIR", AT(files_dir),
 	  .values = "@file" },
+	{ OPT_STR, 0, "lora-dir", "DIR", "let clients load LoRA adapters from DIR", AT(lora_dir),
+	  .values = "@file" },
+	{ OPT_INT, 0, "max-lora-rank", "N", "largest rank of those (64, or that of --lora)",
+	  AT(max_lora_rank), 1, INFER_LORA_MAX_RANK },
 	{ OPT_FLAG, 0, "no-page", NULL, "no page at /", AT(no_page), .value = 1 },
 
 	{ OPT_GROUP, .name = "limits", .help = "Limits" },
@@ -66,6 +71,10 @@ static const struct opt serve_rows[] = {
 	{ OPT_PICK, 0, "embed", "mean|last|cls",
 	  "embeddings: of all tokens, the last, the first (the model's, else mean)", AT(embed),
 	  .values = "mean last cls" },
+	LORA_ROW(struct serve_opts, 0, loras),
+	{ OPT_FLAG, 0, "lora-init-without-apply", NULL,
+	  "use adapters of --lora only for requests that name them", AT(lora_init_without_apply),
+	  .value = 1 },
 	ENGINE_ROWS(struct serve_opts, engine),
 	{ OPT_INT, 0, "parallel", "N",
 	  "sequences computed at once, each with the whole context (32)", AT(parallel), 1, 1024 },

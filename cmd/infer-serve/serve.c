@@ -168,6 +168,8 @@ static int open_server(struct server *s, struct parts *p, infer_error *err)
 	if (o->log_requests && *o->log_requests && strcmp(o->log_requests, "content"))
 		return err_set(err, INFER_EINVAL, "--log-requests=%.40s: only 'content' is known",
 		               o->log_requests);
+	if (o->max_lora_rank && !o->lora_dir)
+		return err_set(err, INFER_EINVAL, "--max-lora-rank goes with --lora-dir only");
 	if (o->log_requests && !o->access_log)
 		return err_set(err, INFER_EINVAL, "--log-requests needs --access-log");
 	sip_draw(&s->secret);

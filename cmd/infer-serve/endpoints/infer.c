@@ -214,7 +214,8 @@ static int is_model_named(const struct served *m, const struct json *name)
 	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
 
 	return json_equals(name, m->name) || (m->called && json_equals(name, m->called)) ||
-	       json_equals(name, path) || json_equals(name, slash ? slash + 1 : path);
+	       json_equals(name, path) || json_equals(name, slash ? slash + 1 : path) ||
+	       infer_adapters_have(m->adapters, name->s, name->n);
 }
 
 static int read_handoff(struct handoff *h, const struct members *a, const char **param,
@@ -250,6 +251,9 @@ static int copy_request(struct buf *to, struct arena *mem, const struct served *
 
 	if (r && talks && a->now && !json_get(r, "now"))
 		json_set(r, "now", json_new_int(mem, a->now->i));
+	if (r && a->model && !json_get(r, "lora") &&
+	    infer_adapters_have(m->adapters, a->model->s, a->model->n))
+		json_set(r, "model", json_share(mem, a->model));
 	if (!r || mem->bad)
 		return err_nomem(err);
 	r->key = NULL;

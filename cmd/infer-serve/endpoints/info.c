@@ -1,6 +1,7 @@
 /* infer-serve/endpoints/info.c - health, load, models, version and metrics of the server. */
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
+#include "infer-serve/ops/lora.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
@@ -120,6 +121,55 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 	jw_end(w);
 }
 
+/* Append the object of an adapter, with the name of its model as in vLLM. lora NULL: it is not loaded */
+static void put_adapter(struct jwrite *w, const struct server *s, const struct served *m,
+                        const char *name, const char *path)
+{
+	struct infer_engine_info e;
+
+	jw_object(w, NULL);
+	jw_str(w, "id", name);
+	jw_str(w, "object", "model");
+	jw_int(w, "created", s->started);
+	jw_str(w, "owned_by", "inferutils");
+	jw_str(w, "root", path);
+	jw_str(w, "parent", m->name);
+	if (m->state == SERVED_LOADED) {
+		infer_engine_info(m->engine, &e);
+		jw_int(w, "max_model_len", e.ctx);
+	}
+	jw_end(w);
+}
+
+/* Append the adapters of m, or the one called `only` (NULL: all). Returns their number. Caller holds the
+ * lock. */
+static int put_adapters(struct jwrite *w, const struct server *s, const struct served *m,
+                        const char *only)
+{
+	struct infer_adapter *list = NULL;
+	struct infer_lora_info info;
+	size_t n = 0;
+	int written = 0;
+
+	if (m->state != SERVED_LOADED) {
+		for (const struct named_lora *l = m->loras; l; l = l->next)
+			if (!only || !strcmp(only, l->name)) {
+				put_adapter(w, s, m, l->name, l->path);
+				written++;
+			}
+		return written;
+	}
+	w->to->bad |= infer_adapters_copy(&list, &n, m->adapters, NULL) != INFER_OK;
+	for (size_t i = 0; i < n; i++)
+		if (!only || !strcmp(only, list[i].name)) {
+			infer_lora_info(list[i].lora, &info);
+			put_adapter(w, s, m, list[i].name, info.path);
+			written++;
+		}
+	infer_adapters_release(list, n);
+	return written;
+}
+
 /* ---- models in Anthropic's form ---- */
 
 static void put_anthropic_model(struct jwrite *w, const struct server *s, const struct served *m)
@@ -214,8 +264,10 @@ void ep_models(struct http_request *r)
 	jw_array(&w, "data");
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next)
-		if (!m->retired)
+		if (!m->retired) {
 			put_model(&w, s, m);
+			(void)put_adapters(&w, s, m, NULL);
+		}
 	pthread_mutex_unlock(&s->lock);
 	jw_end(&w);
 	jw_end(&w);
@@ -233,7 +285,8 @@ void ep_model(struct http_request *r)
 	m = served_by_name(s, r->rest, strlen(r->rest));
 	if (m && r->api.style == STYLE_ANTHROPIC)
 		put_anthropic_model(&w, s, m);
-	else if (m)
+	else if (m && (served_is_called(m, r->rest, strlen(r->rest)) ||
+	               !put_adapters(&w, s, m, r->rest)))
 		put_model(&w, s, m);
 	pthread_mutex_unlock(&s->lock);
 	if (!m) {

@@ -23,6 +23,8 @@ void http_run_endpoint(struct http_request *r)
 	r->endpoint->handle(r);
 	if (r->api.gen.job)
 		stepper_put(&r->api);
+	else if (r->api.continues)
+		loader_put(&r->api);
 	else
 		api_done(&r->api);
 }

@@ -25,6 +25,7 @@ enum {
 	EP_BY_FILE = 1 << 8, /* the model may also be named by its file */
 	/* the body is JSON whatever its Content-Type, unless a browser sent it (Origin) */
 	EP_ANY_TYPE = 1 << 9,
+	EP_LORA = 1 << 10, /* answered with 501 without --lora-dir */
 };
 /* Handle r: answer with http_answer, api_refuse or api_fault; or set r->api.gen.job, which the caller
  * then runs and answers (not if EP_QUICK). The caller ends r. */

@@ -104,6 +104,8 @@ struct api_request {
 	double timeout_s;        /* timeout in the head of the request; 0: none */
 	struct buf body;
 	struct generation gen;
+	/* set by an endpoint that continues on the loader's thread: it answers r and calls api_done */
+	void (*continues)(struct api_request *r);
 	struct buf note; /* for the access log: JSON object */
 	struct buf span; /* for the tracer: JSON array of attributes */
 

@@ -1,5 +1,6 @@
 /* infer-serve/ops/config.c - read the models of --config (YAML). The keys of a model are options of the
  * command line and are parsed with the same rows. */
+#include "infer-serve/ops/lora.h"
 #include "infer-serve/ops/server.h"
 #include "common/file.h"
 #include "common/say.h"
@@ -105,6 +106,7 @@ static int check_name(struct config *c, const struct ytree *y, const char *name)
 
 		for (int i = 0; i < m->aliases.n; i++)
 			same |= !strcmp(m->aliases.at[i], name);
+		same |= served_has_lora(m, name, y->n);
 		if (same)
 			return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 			                  "two models are called '%.80s'", name);
@@ -139,6 +141,89 @@ static int read_aliases(struct model_reader *r, const struct ytree *y)
 	return INFER_OK;
 }
 
+/* After the start, refuse a file that the sandbox forbids to read (harden.c). */
+static int check_readable(const struct config *c, const struct ytree *y, const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (!path || fd >= 0 || why != EACCES || !c->s->models)
+		return INFER_OK;
+	return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+	                  "%s cannot be read, nor could its folder at the start: name it under "
+	                  "folders, and start again",
+	                  path);
+}
+
+/* Refuse a model file or directory that does not exist. */
+static int check_exists(const struct config *c, const struct ytree *y, const char *path)
+{
+	if (!strcmp(path, "demo") || !access(path, F_OK) || (errno != ENOENT && errno != ENOTDIR))
+		return INFER_OK;
+	return ytree_fail(y, c->what, c->err, INFER_EIO, "%s: %s", path, strerror(errno));
+}
+
+/* ---- adapters ---- */
+
+/* Set *scale to the number of a key. */
+static int read_scale(struct config *c, float *scale, const struct ytree *y)
+{
+	static const struct opt row = { OPT_NUM, .name = "scale", .lo = -1e6, .hi = 1e6 };
+	infer_error why;
+	const char *text;
+	double v;
+
+	TRY(ytree_text(&text, y, c->what, c->err));
+	if (opt_value(&row, &v, text, row.name, NULL, &why))
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "%s", why.message);
+	*scale = (float)v;
+	return INFER_OK;
+}
+
+/* Read an adapter: path, name and scale. */
+static int add_adapter(struct model_reader *r, const struct ytree *y)
+{
+	struct config *c = r->c;
+	const struct ytree *path = NULL, *name = NULL;
+	struct named_lora l = { .scale = 1 };
+	const char *text;
+
+	TRY(ytree_map(y, c->what, c->err));
+	for (const struct ytree *v = y->first; v; v = v->next) {
+		if (!strcmp(v->key->at, "path"))
+			path = v;
+		else if (!strcmp(v->key->at, "name"))
+			name = v;
+		else if (!strcmp(v->key->at, "scale"))
+			TRY(read_scale(c, &l.scale, v));
+		else
+			return ytree_fail(v->key, c->what, c->err, INFER_EFORMAT,
+			                  "no key of an adapter is called '%.60s'", v->key->at);
+	}
+	if (!path || !name)
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "an adapter needs the key %s",
+		                  path ? "name" : "path");
+	TRY(ytree_text(&text, path, c->what, c->err));
+	l.path = (char *)(uintptr_t)text;
+	TRY(ytree_text(&text, name, c->what, c->err));
+	l.name = (char *)(uintptr_t)text;
+	TRY(check_name(c, name, text));
+	TRY(check_exists(c, path, l.path));
+	TRY(check_readable(c, path, l.path));
+	return named_lora_add(r->m, &l, c->err);
+}
+
+static int read_adapters(struct model_reader *r, const struct ytree *y)
+{
+	if (y->kind != YTREE_LIST)
+		return ytree_fail(y, r->c->what, r->c->err, INFER_EFORMAT,
+		                  "adapters must be a list");
+	for (const struct ytree *i = y->first; i; i = i->next)
+		TRY(add_adapter(r, i));
+	return INFER_OK;
+}
+
 /* ---- a model ---- */
 
 static int read_load(struct model_reader *r, const struct ytree *y)
@@ -165,6 +250,8 @@ static int read_model_key(struct model_reader *r, const struct ytree *v)
 
 	if (!strcmp(key, "aliases"))
 		return read_aliases(r, v);
+	if (!strcmp(key, "adapters"))
+		return read_adapters(r, v);
 	if (!strcmp(key, "load"))
 		return read_load(r, v);
 	if (!strcmp(key, "unload"))
@@ -189,27 +276,14 @@ static void append_tree(struct buf *to, const struct ytree *v)
 	}
 }
 
-/* After the start, refuse a file that the sandbox forbids to read (harden.c). */
-static int check_readable(const struct config *c, const struct ytree *y, const char *path)
+/* Append all keys of a model but its adapters, which change without the model. */
+static void append_options(struct buf *to, const struct ytree *y)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
-
-	if (fd >= 0)
-		close(fd);
-	if (!path || fd >= 0 || why != EACCES || !c->s->models)
-		return INFER_OK;
-	return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
-	                  "%s cannot be read, nor could its folder at the start: name it under "
-	                  "folders, and start again",
-	                  path);
-}
-
-/* Refuse a model file or directory that does not exist. */
-static int check_exists(const struct config *c, const struct ytree *y, const char *path)
-{
-	if (!strcmp(path, "demo") || !access(path, F_OK) || (errno != ENOENT && errno != ENOTDIR))
-		return INFER_OK;
-	return ytree_fail(y, c->what, c->err, INFER_EIO, "%s: %s", path, strerror(errno));
+	for (const struct ytree *i = y->first; i; i = i->next)
+		if (strcmp(i->key->at, "adapters")) {
+			append_tree(to, i->key);
+			append_tree(to, i);
+		}
 }
 
 /* Replace a hub reference by the path of its file.  At the start the model is downloaded; after
@@ -262,7 +336,7 @@ static int read_model_keys(struct model_reader *r, const struct ytree *y)
 	TRY(check_model_device(c, y, m));
 	if (m->loads_at_start && !ytree_get(y, "unload"))
 		m->unload_s = 0;
-	append_tree(&r->text, y);
+	append_options(&r->text, y);
 	m->config_text = r->text.bad ? NULL : arena_strndup(&m->mem, r->text.at, r->text.len);
 	if (!m->config_text)
 		return err_nomem(c->err);
@@ -454,6 +528,18 @@ static void replace_models(struct config *c)
 	s->memory = c->memory;
 }
 
+/* Give the kept model of the same name the adapters of its new copy. */
+static void update_kept(struct server *s, const struct served *copy)
+{
+	struct served *m;
+
+	pthread_mutex_lock(&s->lock);
+	m = served_by_name(s, copy->name, strlen(copy->name));
+	pthread_mutex_unlock(&s->lock);
+	if (m)
+		served_update_loras(m, copy);
+}
+
 int served_configure(struct server *s, infer_error *err)
 {
 	struct config c = { .s = s, .what = s->o->config, .err = err };
@@ -468,6 +554,8 @@ int served_configure(struct server *s, infer_error *err)
 		pthread_mutex_unlock(&s->lock);
 	}
 	for (; c.models; c.models = next) {
+		if (!rc)
+			update_kept(s, c.models);
 		next = c.models->next;
 		served_free(c.models);
 	}

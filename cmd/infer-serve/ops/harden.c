@@ -1,7 +1,9 @@
 /* infer-serve/ops/harden.c - drop privileges that the server does not need. Without kernel support the
  * server runs unrestricted, and -v prints a note. */
 #include "infer-serve/ops/harden.h"
+#include "infer-serve/ops/lora.h"
 #include "infer-serve/ops/server.h"
+#include "common/lora.h"
 #include "common/model.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -107,6 +109,24 @@ static void free_paths(struct buf *paths)
 	buf_fini(paths);
 }
 
+/* Add the files of the adapters of m, which is loaded again after it was unloaded. */
+static void add_loras(struct buf *p, const struct served *m)
+{
+	infer_error err;
+	float scale;
+	char *path;
+
+	for (int i = 0; i < m->o.loras.n; i++) {
+		if (lora_split(&path, &scale, m->o.loras.at[i], &err))
+			continue;
+		add_model(p, path);
+		mem_free(path);
+	}
+	for (const struct named_lora *l = m->loras; l; l = l->next)
+		add_model(p, l->path);
+	add_path(p, m->o.lora_dir);
+}
+
 int harden_files(const struct server *s, infer_error *err)
 {
 	/* /proc: counters of the process; the others: time zones, for templates */
@@ -128,6 +148,7 @@ int harden_files(const struct server *s, infer_error *err)
 		add_model(&p, m->model ? infer_file_path(infer_model_file(m->model)) : m->o.model);
 		add_folder(&p, m->o.chat.template);
 		add_folder(&p, m->o.api_key_file);
+		add_loras(&p, m);
 	}
 	if (s->o->config) {
 		/* needed when a model is loaded later */

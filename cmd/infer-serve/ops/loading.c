@@ -332,8 +332,27 @@ void *loader_thread(void *server)
 		pthread_mutex_unlock(&s->lock);
 		if (!r)
 			return NULL;
-		load_for_request(r);
+		if (r->continues)
+			r->continues(r);
+		else
+			load_for_request(r);
 	}
+}
+
+void loader_put(struct api_request *r)
+{
+	struct server *s = r->server;
+	int stop;
+
+	pthread_mutex_lock(&s->lock);
+	stop = s->stop;
+	if (!stop)
+		work_add(&s->load, r);
+	pthread_mutex_unlock(&s->lock);
+	if (!stop)
+		return;
+	api_refuse(r, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
+	api_done(r);
 }
 
 /* ---- unloading ---- */

@@ -22,7 +22,11 @@ struct serve_opts {
 	const char *log_requests; /* "": without texts, "content": with them; NULL: not given */
 	const char *files_dir;    /* directory; NULL: no files and batches */
 	int no_slots, no_page;
-	int64_t parallel; /* sequences of a model that are computed at the same time */
+	struct opt_list loras; /* FILE[=SCALE] of each adapter */
+	int lora_init_without_apply;
+	const char *lora_dir;  /* folder of adapters that clients may load; NULL: none */
+	int64_t max_lora_rank; /* of those; 0: not given */
+	int64_t parallel;      /* sequences of a model that are computed at the same time */
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
 	uint64_t max_body, max_file;
 	struct opt_list trusted_proxies; /* addresses for conns_open */

@@ -1,4 +1,5 @@
 /* infer-serve/ops/served.c - a served model: opening and closing its file, engine and readers. */
+#include "infer-serve/ops/lora.h"
 #include "infer-serve/ops/server.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -31,6 +32,7 @@ void served_free(struct served *m)
 		mem_free(u);
 	}
 	keys_fini(&m->keys);
+	named_lora_free_all(m);
 	mem_free(m->name);
 	mem_free(m->called);
 	arena_fini(&m->mem);
@@ -44,8 +46,8 @@ static uint64_t min_bytes(uint64_t a, uint64_t b) { return a < b ? a : b; }
 /* Compute the bytes that the engine will need. Without a given size, the cache fills the model's share of
  * the memory, but holds at least one whole context if that fits.
  * INFER_ENOMEM  the model does not fit */
-static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
-                       infer_error *err)
+static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t lora_bytes,
+                       uint64_t *bytes, infer_error *err)
 {
 	const struct server *s = m->server;
 	struct infer_engine_opts single = *eo;
@@ -57,7 +59,7 @@ static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t 
 	TRY(infer_engine_need(m->model, &single, &one, err));
 	for (const struct served *k = s->models; k; k = k->next)
 		n += !k->retired;
-	fixed = all.weight_bytes + all.workspace_bytes + eo->swap_bytes;
+	fixed = all.weight_bytes + all.workspace_bytes + eo->swap_bytes + lora_bytes;
 	share = s->memory / (n ? n : 1);
 	room = share > fixed ? share - fixed : 0;
 	if (room < one.kv_bytes)
@@ -77,13 +79,16 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 {
 	const struct serve_opts *o = &m->o;
 	struct infer_engine_opts eo;
-	uint64_t bytes;
+	uint64_t bytes, lora_bytes;
+	int32_t rank;
 
 	if (!m->slots)
 		m->slots = arena_alloc(&m->mem, (size_t)o->parallel, sizeof *m->slots);
 	if (!m->slots)
 		return err_nomem(err);
 	TRY(engine_args_take(&eo, &o->engine, err));
+	TRY(served_open_loras(m, &rank, &lora_bytes, err));
+	eo.lora_rank = rank;
 	eo.log = say_log;
 	eo.max_seqs = m->fair.room = (int32_t)o->parallel;
 	eo.flags |= INFER_ENGINE_EVEN;
@@ -93,7 +98,7 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	/* --config: models open in the sandbox, which forbids files and calls of a GPU driver */
 	if (room) {
 		TRY(engine_keep_cpu(&eo, "--config", err));
-		TRY(plan_memory(m, &eo, &bytes, err));
+		TRY(plan_memory(m, &eo, lora_bytes, &bytes, err));
 		TRY(room(m, bytes, err));
 	}
 	TRY(room ? infer_engine_open(&m->engine, m->model, &eo, err)
@@ -151,6 +156,7 @@ static int open_reader(struct served *m, infer_error *err)
 		.calls = INFER_CALLS_AUTO,
 		.embed = embeds[o->embed + 1],
 		.where = " by this server",
+		.adapters = m->adapters,
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT | seeded,
 	};
 	TRY(infer_job_reader_new(&m->reader, &jo, err));
@@ -226,6 +232,7 @@ void served_close(struct served *m)
 	infer_job_reader_free(m->reader);
 	infer_job_reader_free(m->own_reader);
 	m->reader = m->own_reader = NULL;
+	served_close_loras(m);
 	chat_fini(&m->chat);
 	m->chat = (struct chat){ 0 };
 	sampling_fini(&m->sampling);
@@ -241,18 +248,25 @@ static int is_same_name(const char *name, const char *at, size_t n)
 	return strlen(name) == n && !memcmp(name, at, n);
 }
 
+int served_is_called(const struct served *m, const char *name, size_t n)
+{
+	if ((m->name && is_same_name(m->name, name, n)) ||
+	    (m->called && is_same_name(m->called, name, n)))
+		return 1;
+	for (int i = 0; i < m->aliases.n; i++)
+		if (is_same_name(m->aliases.at[i], name, n))
+			return 1;
+	return 0;
+}
+
 struct served *served_by_name(struct server *s, const char *name, size_t n)
 {
-	for (struct served *m = s->models; m; m = m->next) {
-		if (m->retired)
-			continue;
-		if (is_same_name(m->name, name, n) ||
-		    (m->called && is_same_name(m->called, name, n)))
+	for (struct served *m = s->models; m; m = m->next)
+		if (!m->retired && served_is_called(m, name, n))
 			return m;
-		for (int i = 0; i < m->aliases.n; i++)
-			if (is_same_name(m->aliases.at[i], name, n))
-				return m;
-	}
+	for (struct served *m = s->models; m; m = m->next)
+		if (!m->retired && served_has_lora(m, name, n))
+			return m;
 	return NULL;
 }
 

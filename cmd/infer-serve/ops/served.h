@@ -18,6 +18,7 @@
 
 struct server;
 struct api_request;
+struct named_lora;
 
 /* One sequence of a model, as /slots shows it. */
 struct slot {
@@ -54,21 +55,25 @@ struct served {
 	infer_job_reader *reader;
 	/* reads requests of infer-run, with its defaults and only the model's own chat template */
 	infer_job_reader *own_reader;
-	int has_own_chat; /* 1: the model has a chat template */
+	int has_own_chat;         /* 1: the model has a chat template */
+	infer_adapters *adapters; /* Shared; requests choose from these */
+	int32_t max_lora_rank;    /* of an adapter that a client loads; 0: none can be */
+	int32_t lora_rank;        /* largest sum of ranks that the engine computes */
 
 	/* the members below are guarded by the server's lock */
 	struct served *next;
 	enum served_state state;
-	int64_t refs;       /* requests that use this model */
-	int retired;        /* 1: not in the configuration any more */
-	struct keys keys;   /* API keys that may use the model; n 0: those of the server */
-	uint64_t bytes;     /* weights, cache and workspace; 0: not loaded */
-	int64_t ended_ns;   /* when the latest request ended */
-	int64_t n_admitted; /* requests that count against max-queue */
-	int64_t samples;    /* samples in the engine after its latest step */
-	int64_t n_tasks;    /* number of requests in the engine */
-	int64_t service_ns; /* running mean of the time that a request spends in the engine */
-	struct slot *slots; /* [o.parallel], in mem; NULL until it is loaded */
+	int64_t refs;             /* requests that use this model */
+	int retired;              /* 1: not in the configuration any more */
+	struct named_lora *loras; /* adapters with names, opened whenever the model is (lora.h) */
+	struct keys keys;         /* API keys that may use the model; n 0: those of the server */
+	uint64_t bytes;           /* weights, cache and workspace; 0: not loaded */
+	int64_t ended_ns;         /* when the latest request ended */
+	int64_t n_admitted;       /* requests that count against max-queue */
+	int64_t samples;          /* samples in the engine after its latest step */
+	int64_t n_tasks;          /* number of requests in the engine */
+	int64_t service_ns;       /* running mean of the time that a request spends in the engine */
+	struct slot *slots;       /* [o.parallel], in mem; NULL until it is loaded */
 	struct metrics metrics;
 	struct metrics_engine engines; /* sums of the counters of its earlier engines */
 	struct fair_user *users;       /* one for each user of the server that used this model */
@@ -90,7 +95,8 @@ int served_open(struct served *m, served_room_fn *room, infer_error *err);
 /* Close the engine and the model. */
 void served_close(struct served *m);
 
-/* Return the model with this name or alias of n bytes; NULL: none. Caller holds the lock. */
+/* Return the model with this name or alias of n bytes, or with an adapter of this name; NULL: none. Caller holds the lock. */
+int served_is_called(const struct served *m, const char *name, size_t n); /* not by an adapter */
 struct served *served_by_name(struct server *s, const char *name, size_t n);
 /* Return the model whose file has this name, with or without folder, or this hub reference; NULL: none.
  * Caller holds the lock. */
@@ -112,6 +118,8 @@ struct model_query {
 int served_find(struct api_request *r, const struct model_query *q);
 /* Load models for requests until the server stops.  Returns NULL. */
 void *loader_thread(void *server);
+/* Call r->continues on the loader's thread; while the server shuts down, refuse r instead. */
+void loader_put(struct api_request *r);
 /* Start to unload models that were idle for too long, were removed from the configuration, or whose file
  * was changed. Caller holds no lock. */
 void served_unload_idle(struct server *s);

@@ -148,7 +148,8 @@ static void count_answer(struct api_request *r, const struct infer_answer *a)
 
 static struct infer_answer answer_of(const struct api_request *r)
 {
-	const char *name = r->model->name;
+	const infer_job *j = infer_task_job(r->gen.task);
+	const char *name = j->adapter ? j->adapter : r->model->name;
 	struct infer_answer a = { .model = { name, strlen(name) },
 		                  .created = r->gen.created,
 		                  .fingerprint = fingerprint };
