@@ -19,7 +19,7 @@ struct plan_args {
 	uint64_t budget;
 	const char *kv_type, *device;
 	struct opt_list loras; /* adapters */
-	const char *config; /* not an option: the config.json to plan from; NULL: none */
+	const char *config;    /* not an option: the config.json to plan from; NULL: none */
 	int table;
 };
 

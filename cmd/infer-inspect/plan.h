@@ -39,7 +39,7 @@ struct planned {
 	const char *named; /* as the user named it */
 	struct infer_shape shape;
 	double lora_bytes; /* of adapters, in shape.weight_bytes */
-	int type; /* type that most weights of the file have */
+	int type;          /* type that most weights of the file have */
 	struct strategy asked;
 	/* with --device cuda: memory of the engine on the GPU and on the host */
 	struct infer_engine_need on_gpu;
