@@ -281,7 +281,7 @@ void adapt_keys(struct gguf_write *w, const infer_quant *q)
 	}
 }
 
-void adapt_name(struct gguf_write *w, const infer_quant *q, struct infer_str name)
+int adapt_name(struct gguf_write *w, const infer_quant *q, struct infer_str name, infer_error *err)
 {
 	struct infer_lora_info info;
 	struct buf text;
@@ -293,9 +293,10 @@ void adapt_name(struct gguf_write *w, const infer_quant *q, struct infer_str nam
 		buf_puts(&text, " + ");
 		buf_put(&text, info.name.at, info.name.len);
 	}
-	if (text.bad)
-		gguf_write_str(w, "general.name", name.at, name.len);
-	else
-		gguf_write_str(w, "general.name", text.at ? text.at : "", text.len);
+	int rc = text.bad ? err_nomem(err) : INFER_OK;
+
+	if (!rc)
+		gguf_write_str(w, "general.name", text.at, text.len);
 	buf_fini(&text);
+	return rc;
 }

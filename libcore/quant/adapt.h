@@ -12,7 +12,6 @@ struct sha256;
  * finite; GPTQ.  INFER_EUNSUP: two adapters replace a tensor, or its weights have a scale or an order
  * of their own; names the tensor.  INFER_ENOMEM */
 int adapt_plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *err);
-void adapt_free(infer_quant *q);
 /* Check that the changed tensors can be written in their types, without a recipe.  Counts them in
  * q->info.  INFER_EUNSUP: a type that is not written, or that needs importances. */
 int adapt_types(infer_quant *q, infer_error *err);
@@ -27,6 +26,6 @@ int adapt_decode(const infer_quant *q, const struct quant_tensor *t, uint64_t fr
 void adapt_hash(struct sha256 *s, const infer_quant *q);
 /* Write the keys that name the adapters, after those of earlier merges. */
 void adapt_keys(struct gguf_write *w, const infer_quant *q);
-/* Write the name of the model with those of the adapters.  name: the model's. */
-void adapt_name(struct gguf_write *w, const infer_quant *q, struct infer_str name);
+/* Write the name of the model with those of the adapters.  name: the model's.  INFER_ENOMEM */
+int adapt_name(struct gguf_write *w, const infer_quant *q, struct infer_str name, infer_error *err);
 #endif

@@ -84,7 +84,7 @@ static int put_keys(struct gguf_write *w, const infer_quant *q, infer_error *err
 			put_own(w, &own[o]);
 		else if (q->n_loras && has_key(m, "general.name") &&
 		         !infer_meta_str_at(q->in, m, 0, &name, NULL))
-			adapt_name(w, q, name);
+			TRY(adapt_name(w, q, name, err));
 		else if (has_key(m, "general.alignment"))
 			gguf_write_alignment(w, num_u32(file_value(m)->at));
 		else if (!is_split(m) && !((q->name || q->n_loras) && infer_certificate_is(m->key)))

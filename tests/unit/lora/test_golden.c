@@ -251,6 +251,18 @@ static void test_merged(void **state)
 	free(y);
 }
 
+/* Merging an adapter with every allocation failing in turn. */
+static int case_memory(void)
+{
+	static float y[N_POSITIONS * 128];
+	infer_error err = { 0 };
+	int rc;
+
+	nth_ok(eval_merged(&adapters[0], y, &err));
+out:
+	return rc;
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -269,7 +281,8 @@ static int drop_folder(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[2 * MAX_ADAPTERS];
+	static struct CMUnitTest tests[2 * MAX_ADAPTERS + 1];
+	static struct nth memory = { case_memory };
 	static char names[2 * MAX_ADAPTERS][2 * NAME + 16];
 	int n = 0;
 
@@ -281,5 +294,6 @@ int main(void)
 			tests[n] = (struct CMUnitTest){ names[n], how ? test_merged : test_used,
 				                        NULL, NULL, &adapters[i] };
 		}
+	tests[n++] = (struct CMUnitTest){ "memory", nth_run, NULL, NULL, &memory };
 	return _cmocka_run_group_tests("golden", tests, (size_t)n, make_folder, drop_folder);
 }
