@@ -25,12 +25,13 @@ int lora_split(char **path, float *scale, const char *text, infer_error *err)
 			n = (size_t)(eq - text);
 	}
 	if (!n)
-		return err_set(err, INFER_EINVAL, "--lora %.120s: names no file", text);
+		return err_set(err, INFER_EINVAL, "adapter %.120s: names no file", text);
 	*scale = (float)v;
 	if (!isfinite(*scale))
-		return err_set(err, INFER_EINVAL, "--lora %.120s: the scale is too large", text);
+		return err_set(err, INFER_EINVAL, "adapter %.120s: the scale is too large", text);
 	*path = mem_strndup(MEM_BASE, text, n);
-	return *path ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for --lora");
+	return *path ? INFER_OK
+	             : err_set(err, INFER_ENOMEM, "out of memory for the name of an adapter");
 }
 
 /* Open one adapter and add it to the set. */

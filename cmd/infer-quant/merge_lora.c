@@ -2,35 +2,9 @@
 #include "merge_lora.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "common/lora.h"
 #include "common/out.h"
 #include "common/say.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* Split FILE=SCALE at its last =, if a number follows; otherwise the scale is 1.  *path: mem_free. */
-static int split_scale(char **path, float *scale, const char *text, infer_error *err)
-{
-	const char *eq = strrchr(text, '=');
-	size_t n = strlen(text);
-	double v = 1;
-	char *end;
-
-	*path = NULL;
-	/* strtod also reads "inf", "nan" and hexadecimal numbers, which are parts of a name here */
-	if (eq && eq[1] && eq[1 + strspn(eq + 1, "0123456789+-.eE")] == 0) {
-		v = strtod(eq + 1, &end);
-		n = *end ? n : (size_t)(eq - text);
-		v = *end ? 1 : v;
-	}
-	*scale = (float)v;
-	if (!n || !isfinite(*scale))
-		return err_set(err, INFER_EINVAL, "--merge-lora %.120s: %s", text,
-		               n ? "the scale is too large" : "names no file");
-	*path = mem_strndup(MEM_BASE, text, n);
-	return *path ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for --merge-lora");
-}
 
 static int fail_measured(infer_error *err)
 {
@@ -45,7 +19,7 @@ static int check_adapter(const char *text, const char *out, infer_error *err)
 {
 	float scale;
 	char *path;
-	int rc = split_scale(&path, &scale, text, err);
+	int rc = lora_split(&path, &scale, text, err);
 
 	if (!rc && out)
 		rc = out_is_not("", out, path, err);
@@ -71,7 +45,7 @@ static int open_adapter(struct merge_lora *m, const char *text, infer_error *err
 {
 	struct infer_lora_use *u = &m->uses[m->n];
 	char *path;
-	int rc = split_scale(&path, &u->factor, text, err);
+	int rc = lora_split(&path, &u->factor, text, err);
 
 	if (!rc)
 		rc = infer_lora_open(&u->lora, m->model, path, say_log, NULL, err);
