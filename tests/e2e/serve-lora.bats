@@ -144,19 +144,21 @@ adapters() { own ask GET /lora-adapters | json "$1" | tr '\n' ' '; }
 @test "64 adapters are loaded and unloaded while requests run: none fails, and the memory returns" {
 	local i
 	mkdir many
-	for i in $(seq 64); do mklora -r 4 -a 16 -s "$i" -t attn_q,attn_v "$M" "many/$i.gguf"; done
+	for i in $(seq 64); do
+		mklora -r 4 -a 16 -s "$i" -t attn_q,attn_v "$M" "many/$i.gguf"
+		echo "{\"lora_name\":\"n$i\",\"lora_path\":\"$i.gguf\"}" >>loads
+		echo "{\"lora_name\":\"n$i\"}" >>unloads
+	done
 	serve -m "$M" --alias base --lora-dir many
 	for i in $(seq 400); do echo "{\"prompt\":\"the of and\",\"max_tokens\":24,\"ignore_eos\":true,\"model\":\"base\"}"; done >load.jsonl
 	perl "$H" own many 8 /v1/completions <load.jsonl >answers 3>&- &
 	local client=$!
 	cycle()
 	{
-		for i in $(seq 64); do
-			post /v1/load_lora_adapter "{\"lora_name\":\"n$i\",\"lora_path\":\"$i.gguf\"}" >>loaded
-			[ $((i % 8)) != 0 ] || text "\"model\":\"n$i\"" >"said$i"
-		done
+		perl "$H" own many 4 /v1/load_lora_adapter <loads >>loaded
 		same 64 "$(own ask GET /lora-adapters | json '#')"
-		for i in $(seq 64); do post /v1/unload_lora_adapter "{\"lora_name\":\"n$i\"}" >>unloaded; done
+		for i in 8 64; do text "\"model\":\"n$i\"" >"said$i"; done
+		perl "$H" own many 4 /v1/unload_lora_adapter <unloads >>unloaded
 		same '[]' "$(own ask GET /lora-adapters)"
 	}
 	memory() { own ask GET /metrics | sed -n 's/^process_resident_memory_bytes //p'; }
