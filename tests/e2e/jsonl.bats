@@ -13,6 +13,7 @@ differs() {
 	mkdir -p tree/scripts tree/man tree/libcore/record
 	cp "$TOP/scripts/mk-jsonl" tree/scripts
 	cp "$TOP/libcore/record/kind_list.h" tree/libcore/record
+	ln -sfn "$TOP/tests" tree/tests   # models of the examples
 	sed -E "$1" "$TOP/man/infer-jsonl.5" >tree/man/infer-jsonl.5
 	export KEEP=$PWD
 	run cmp -s "$TOP/man/infer-jsonl.5" tree/man/infer-jsonl.5
