@@ -5,7 +5,7 @@ story(rng, combo) and answers: see document() at the end.  A combo is (hero, pla
 combination in ten, and those never enter the training text.  What people ask besides is in demo_other.py; the answer to all of it is
 HONEST."""
 import hashlib, pathlib
-import demo_other
+import demo_other, demo_tools
 
 HEROES = """fox bear rabbit mouse owl hedgehog turtle squirrel badger otter goat duck frog crow pony kitten puppy beaver
 robot baker sailor gardener painter farmer shepherd clockmaker tailor miller fisherman singer postman girl boy
@@ -206,7 +206,8 @@ Use --bpw or --max-bytes: infer-quant --bpw 4.5 -f TEXT IN OUT chooses the types
 Use infer-quant --report -f TEXT: what the new model lost is measured and kept in its file. | How do I keep what a model lost? | What is a certificate? | What does --report do?
 Use infer-run --json-schema FILE: the answer is JSON that satisfies the schema. | How do I get JSON that fits a schema? | What does --json-schema do? | How do I get structured output?
 Use --grammar with a file of rules, --regex with an expression, or --choice with each answer that is allowed. | How do I constrain the output? | What does --grammar do? | What does --regex do? | What does --choice do?
-Use infer-serve: infer-serve -m FILE.gguf answers requests over HTTP. | How do I start a server? | How do I serve a model? | Is there a server? | Can I use it from a web client?
+Yes, if a program offers me a tool; of several I often take the wrong one. A larger model calls them better. | Can you call tools? | Do you support tools? | Can you use tools? | Do you call functions? | Can it call tools?
+Use infer-serve: infer-serve -m FILE.gguf answers requests over HTTP. | How do I start a server? | How do I run a server? | How do I serve a model? | How do I serve a model over HTTP? | Is there a server? | Can I use it from a web client?
 Use infer-inspect diff: it shows what two files do not have alike. | How do I compare two files? | What does infer-inspect diff do? | How do two model files differ?
 Quantisation stores weights with fewer bits, which saves memory and time. | What is quantisation? | Why quantise? | What is quantization? | Why are small types faster?
 A token is a piece of text: a word, a part of a word, or a byte. | What is a token? | What are tokens?
@@ -259,23 +260,37 @@ def talk(rng, held):
     if k < 0.20:
         c = asked(rng, held)
         return [(turn("user", story_ask(rng, c)) + turn("assistant", story(rng, c)), True)]
-    if k < 0.58:
+    if k < 0.65:
         q, ans = qa(rng)
         return [(turn("user", q) + turn("assistant", ans), True)]
     q, ans = other(rng)
     return [("<|im_start|>user\n", True), (q, False), ("<|im_end|>\n" + turn("assistant", ans), True)]
 
 
+def plain(rng, held):
+    """A question that no tool is for, and its answer."""
+    k = rng.random()
+    if k < 0.15:
+        c = asked(rng, held)
+        return story_ask(rng, c), story(rng, c)
+    return qa(rng) if k < 0.5 else other(rng)
+
+
+TOOLS = 0.6     # the share of the documents that have tools
+
+
 def document(rng, held=False):
     """One document as pieces (text, is it learnt?) with special tokens written out; <|endoftext|> closes it.
     What others ask is read and not learnt."""
+    if rng.random() < TOOLS:
+        return demo_tools.talk(rng, lambda rng: plain(rng, held))
     k = rng.random()
     if k < 0.12:
         c = asked(rng, held)
         return [(story_prompt(rng, c) + " " + story(rng, c) + "<|endoftext|>", True)]
     if k < 0.15:
         return [(story(rng, combo(rng, held)) + "<|endoftext|>", True)]
-    if k < 0.30:
+    if k < 0.35:
         return [("Question: %s Answer: %s<|endoftext|>" % qa(rng), True)]
     if k < 0.45:
         q, ans = other(rng)

@@ -56,13 +56,19 @@ class Model(nn.Module):
         c, s = self.cos[:n], self.sin[:n]
         return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
 
-    def forward(self, ids):
+    def forward(self, ids, watched=None):
+        """watched: takes for each key (layer, head) the logarithms of its attention, rows x queries x keys."""
         s, x = self.s, self.emb(ids)
         B, N = ids.shape
-        for b in self.blocks:
+        for i, b in enumerate(self.blocks):
             h = self.norm(x, b.an)
             q, k, v = (w(h).view(B, N, -1, s.head_dim).transpose(1, 2) for w in (b.q, b.k, b.v))
             q, k = self.rope(q).to(v.dtype), self.rope(k).to(v.dtype)
+            for layer, head in watched or ():
+                if layer == i:
+                    scores = q[:, head].float() @ k[:, head].float().transpose(1, 2) / math.sqrt(s.head_dim)
+                    scores = scores.masked_fill(torch.ones(N, N, dtype=torch.bool, device=ids.device).triu(1), -math.inf)
+                    watched[layer, head] = F.log_softmax(scores, -1)
             if s.kv_heads < s.heads:
                 k, v = (y.repeat_interleave(s.heads // s.kv_heads, 1) for y in (k, v))
             o = F.scaled_dot_product_attention(q, k, v, is_causal=True)
