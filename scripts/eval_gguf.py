@@ -429,6 +429,10 @@ class Model:
         kind = [i for i in last if self.slides(i) == self.slides(il)]
         return kind[0 if "borrow-first" in self.faults else -1]
 
+    def weighted(self, s, v):
+        """The mean of v [n][d], weighted by the softmax of scores s [..][n], or [..][n + 1] with a sink."""
+        return softmax(s)[:, :len(v)] @ v
+
     def attend(self, q, k, v, il, by):
         """q [n][heads][d] over k and v [n][kv][d], then the output's product"""
         p, n, heads, kv, dv = f"blk.{il}.", len(q), q.shape[1], k.shape[1], v.shape[2]
@@ -446,7 +450,7 @@ class Model:
             s = np.where(seen, s, -np.inf)
             if self.has(p + "attn_sinks.weight") and "no-sinks" not in self.faults:     # a key with a value of 0
                 s = np.append(s, np.full((n, 1), self.tensors[p + "attn_sinks.weight"][0].reshape(-1)[g]), 1)
-            o[:, g] = softmax(s)[:, :n] @ v[:, j]
+            o[:, g] = self.weighted(s, v[:, j])
         return self.mm((o * by).reshape(n, -1), p + "attn_output")
 
     def short_conv(self, h, p):

@@ -1,7 +1,7 @@
 /* demo/demo.c - the built-in model, page-aligned in .rodata, so that it is used in place like a
  * mapped file.  scripts/train-demo.py made it; the F32 model that it was quantised from
- * (demo-f32.gguf, 14720032 bytes, not in the tree) has the SHA-256
- * 845176d81e58dc73562132176d458247e876650c9f24324d2aec127bf8a50507. */
+ * (demo-f32.gguf, 14721088 bytes, not in the tree) has the SHA-256
+ * 96bc8fbc480c601fb1d3d5875d69fedd58d739f9ddf4fff5a009e18ffc9527ae. */
 #include "demo/demo.h"
 
 __asm__(".pushsection .rodata.demo, \"a\", %progbits\n"

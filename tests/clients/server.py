@@ -19,13 +19,13 @@ KEY = "a-key-of-the-tests"
 
 
 @contextlib.contextmanager
-def serve(folder, *options):
-    """The URL of a server that has a key and a model that calls tools."""
+def serve(folder, *options, simple=True):
+    """The URL of a server that has a key and a model that calls tools; simple: with a chat template that shows the tools as they are."""
     keys = os.path.join(folder, "keys")
     with open(keys, "w", encoding="utf-8") as f:
         f.write(KEY + "\n")
     template = os.path.join(os.path.dirname(__file__), "calls.jinja")
-    command = [os.environ["SERVE"], "-m", "demo", "-t", "2", "--listen", "127.0.0.1:0", "--template", template]
+    command = [os.environ["SERVE"], "-m", "demo", "-t", "2", "--listen", "127.0.0.1:0", *(["--template", template] if simple else [])]
     with subprocess.Popen(command + ["--api-key-file", keys, *options], stdout=subprocess.PIPE, text=True) as p:
         try:
             yield p.stdout.readline().strip()

@@ -11,7 +11,7 @@ import pytest
 pydantic = pytest.importorskip("pydantic")
 openai = pytest.importorskip("openai")
 
-from server import KEY, SCHEMA  # noqa: E402
+from server import KEY, SCHEMA, serve  # noqa: E402
 
 
 class Answer(pydantic.BaseModel):
@@ -87,6 +87,27 @@ def test_pydantic_ai(url):
         whole(agent.run_sync("It is warm in Rome.").output)
         words = pydantic_ai.Agent(model, instructions="Be concise.", model_settings={"max_tokens": 200})
         assert words.run_sync("What is a token?").output
+
+
+def test_agent(tmp_path):
+    """The built-in model with its own template: it calls a tool when it likes, and says what the tool answers."""
+    pydantic_ai = pytest.importorskip("pydantic_ai")
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    asked = []
+
+    def get_weather(city: str) -> str:
+        """Get the weather of a city."""
+        asked.append(city)
+        return f"sunny in {city}"
+
+    with serve(str(tmp_path), simple=False) as at:
+        model = OpenAIChatModel("m", provider=OpenAIProvider(base_url=at + "/v1", api_key=KEY))
+        agent = pydantic_ai.Agent(model, tools=[get_weather], model_settings={"temperature": 0})
+        for city in "Oslo", "Rome", "Paris":
+            assert agent.run_sync(f"What is the weather in {city}?").output == f"sunny in {city}"
+    assert asked == ["Oslo", "Rome", "Paris"]
 
 
 def test_llm_schema(url, tmp_path):

@@ -194,7 +194,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	[ "$a1" -gt 32 ]
 	[ "$a2" -gt 0 ]
 	[ "$c2" -gt $((p1 + a1 - 33)) ]
-	grep -qE "^context +$((p2 + a2)) of 512 tokens" err
+	grep -qE "^context +$((p2 + a2)) of 1024 tokens" err
 	grep -qE '^seed +[0-9]+ for the first answer' err
 	grep -qE '^KV cache +[0-9]+\.[0-9] MiB: [0-9]+ of [0-9]+ pages of 32 positions, f16 keys and f16 values$' err
 	grep -q '^1 answer  ' err
@@ -746,7 +746,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	resize 100 24
 	sees "^> $story"
 	keys Enter
-	sees 'thanked Greta and the key\.$'
+	sees 'thanked Max and the key\.$'
 	sees '^> *$'
 	say '/save it.json'
 	sees 'messages saved'

@@ -268,6 +268,8 @@ put_keys()
 		How do I quantise a model?|infer-quant --type Q4_K_M IN OUT
 		What did my model lose?|infer-quant eval with --ref
 		How do I compare two files?|infer-inspect diff
+		How do I run a server?|infer-serve -m FILE.gguf
+		Can you call tools?|if a program offers me a tool
 		Who are you?|small model
 		Hello|Ask me about inferutils
 	END
@@ -286,7 +288,6 @@ put_keys()
 		same "$want" "$(infer-run -q -m demo --no-stdin --temp 0 "$q")" || { echo "$q"; return 1; }
 	done <<-'END'
 		What is the capital of Norway?
-		How do I run a server?
 		Write a Python function that sorts a list.
 		Translate to German: the night is long
 		17 squared minus 4?
@@ -296,12 +297,28 @@ put_keys()
 		How many bones does an adult human have?
 		zzzzz
 	END
-	# it was trained before there was a server
 	for p in "$TOP"/man/*.1; do basename "$p" .1; done | sort >programs
 	infer-run -q -m demo --no-stdin --temp 0 'What is inferutils?' | grep -o 'infer-[a-z]*' | sort | cmp - programs
 	while read -r p; do
 		infer-run -q -m demo --no-stdin --temp 0 "What does $p do?" | grep -q "^$p is there to"
 	done <programs
+}
+
+@test "the built-in model calls the tool that it is given, and says what the tool answered" {
+	cat >tools <<-'END'
+		[{"type":"function","function":{"name":"get_weather","description":"Get the weather of a city.","parameters":
+			{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]
+	END
+	for city in Oslo Rome Paris Berlin London Madrid; do
+		same "get_weather {\"city\": \"$city\"}" "$(infer-run -q -m demo --no-stdin --temp 0 --tools tools "What is the weather in $city?")"
+		cat >talk.json <<-END
+			[{"role":"user","content":"What is the weather in $city?"},
+			 {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"$city\"}"}}]},
+			 {"role":"tool","tool_call_id":"c","content":"sunny in $city"}]
+		END
+		same "sunny in $city" "$(infer-run -q -m demo --no-stdin --temp 0 --tools tools --messages talk.json)"
+	done
+	infer-run -q -m demo --no-stdin --temp 0 --tools tools 'What is a token?' | grep -q 'piece of text'
 }
 
 @test "a batch takes conversations: prompts as turns, messages, raw texts; what each gets is what infer-run says" {

@@ -66,7 +66,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	printf '%s' '{# <tool_call> #}{% if tools %}{{ tools }}{% endif %}' '{% for m in messages %}{{ m.content }}{% endfor %}' >template
 	echo '[{"name":"look","parameters":{"type":"object"}}]' >tools
 	echo "root ::= \"x\" <[$one]> !<[$one]> <|im_start|>" >rules
-	go -m demo --template template --tools tools --json --logprobs 0 --grammar rules the >out
+	go -m demo --template template --tools tools --json --logprobs 0 --logit-bias "$(infer-run -m demo --tokenize '<')=-100" --grammar rules the >out
 	same "x $one $(infer-run -m demo --tokenize --special '<|im_start|>')" "$(json text <out | cut -c1) $(json tokens.1 <out) $(json tokens.3 <out)"
 	[ "$(json tokens.2 <out)" != "$one" ]
 	printf 'start: A\nA: /a+/\n' >lark

@@ -89,7 +89,7 @@ joined() { json "$1" | tr -d '\n'; }
 		"$(for k in name model details.format details.family details.quantization_level details.parameter_size; do json "models.0.$k" <tags; done | paste -sd' ')"
 	json models.0.digest <tags | grep -qxE '[0-9a-f]{64}'
 	get /api/ps >ps
-	same "$(json models.0.digest <tags) 512 0" "$(json models.0.digest <ps) $(json models.0.context_length <ps) $(json models.0.size_vram <ps)"
+	same "$(json models.0.digest <tags) 1024 0" "$(json models.0.digest <ps) $(json models.0.context_length <ps) $(json models.0.size_vram <ps)"
 	post /api/show '{"model":"tiny"}' >show
 	same 'llama null' "$(json 'model_info' <show | perl -MJSON::PP -e '$o = decode_json(join "", <STDIN>); print "$o->{q(general.architecture)} ", $o->{"tokenizer.ggml.tokens"} // "null"')"
 	grep -q '"capabilities":\["completion","tools"\]' show

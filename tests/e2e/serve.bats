@@ -34,7 +34,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same "$(ask GET /health)" "$(ask GET /v1/health)"
 	same "$(ask GET /v1/models)" "$(ask GET /models)"
 	ask GET /v1/models >out
-	same 'list inferutils-demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
+	same 'list inferutils-demo 1024' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
 	same "{\"object\":\"list\",\"data\":[$(ask GET /v1/models/inferutils-demo)]}" "$(cat out)"
 	# the name in the model file, of which the id is made
 	same "$(ask GET /v1/models/inferutils-demo)" "$(ask GET /v1/models/inferutils%20demo)"
@@ -163,7 +163,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	post /v1/chat/completions "{$TALK,\"max_tokens\":2,\"unheard\":{},\"seed\":null,\"stop\":null,\"user\":\"u\"}" >out
 	same 200 "$(status)"
 	post /v1/completions "{\"prompt\":\"$(perl -e 'print "word " x 2000')\"}" >out
-	same '400 exceed_context_size_error context_length_exceeded 512' "$(status) $(json error.type <out) $(json error.code <out) $(json error.n_ctx <out)"
+	same '400 exceed_context_size_error context_length_exceeded 1024' "$(status) $(json error.type <out) $(json error.code <out) $(json error.n_ctx <out)"
 	post /v1/completions "{\"stream\":true,\"prompt\":\"$(perl -e 'print "word " x 2000')\"}" >out
 	same 400 "$(status)"
 }
@@ -251,7 +251,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same '[300,300]' "$(json choices.0.token_ids <out.5)"
 	# as many as leave room for the answer
 	post /v1/completions "{\"prompt\":\"$(perl -e 'print "word " x 2000')\",\"max_tokens\":12,\"truncate_prompt_tokens\":-1,\"ignore_eos\":true}" >out
-	same '500 12 length' "$(json usage.prompt_tokens <out) $(json usage.completion_tokens <out) $(json choices.0.finish_reason <out)"
+	same '1012 12 length' "$(json usage.prompt_tokens <out) $(json usage.completion_tokens <out) $(json choices.0.finish_reason <out)"
 	for salt in a a b; do
 		post /v1/completions "{\"prompt\":\"$(perl -e 'print "salt " x 40')\",\"max_tokens\":1,\"cache_salt\":\"$salt\"}" | json usage.prompt_tokens_details.cached_tokens
 	done >cached
@@ -373,7 +373,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same 'a lighthouse' "$(post /detokenize "$(post /tokenize '{"content":"a lighthouse"}')" | json content)"
 	same '[]' "$(post /tokenize '{}' | json tokens)"
 	post /tokenize '{"prompt":"a lighthouse","add_special_tokens":false}' >out
-	same "512 $(json tokens.# <out)" "$(json max_model_len <out) $(json count <out)"
+	same "1024 $(json tokens.# <out)" "$(json max_model_len <out) $(json count <out)"
 	post /tokenize '{"content":"a ☃","with_pieces":true}' >out
 	same a "$(json tokens.0.piece <out)"
 	same '226,152,131' "$(perl -MJSON::PP -ne 'print join ",", map { ref $_->{piece} ? @{$_->{piece}} : () } @{decode_json($_)->{tokens}}' out)"
@@ -388,7 +388,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	perl -MJSON::PP -0ne 'print decode_json($_)->{prompt}' out | cmp - <(head -c -1 rendered)
 	echo 'messages {"messages":[{}]}' | refused /apply-template
 	ask GET /props >out
-	same '512 32 demo' "$(json default_generation_settings.n_ctx <out) $(json total_slots <out) $(json model_path <out)"
+	same '1024 32 demo' "$(json default_generation_settings.n_ctx <out) $(json total_slots <out) $(json model_path <out)"
 	# the model recommends the temperature
 	same '0.6 40' "$(json default_generation_settings.params.temperature <out) $(json default_generation_settings.params.top_k <out)"
 	json chat_template <out | grep -q 'im_start'
