@@ -16,11 +16,12 @@ struct chat_args {
 		.think = -1, .think_budget = -1 \
 	}
 /* Rows for the table of a program. T: the type of its options, m: its member of type struct chat_args.
- * TEMPLATE_ROWS: only the rows of the template, for programs that receive conversations in requests. */
+ * system_marks: more marks of --system. TEMPLATE_ROWS: only the rows of the template, for programs that receive
+ * conversations in requests. */
 /* clang-format off */
-#define CHAT_ROWS(T, m) \
+#define CHAT_ROWS(T, system_marks, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
-	  .marks = OPT_COMMON | OPT_SERVER }, \
+	  .marks = (system_marks) | OPT_SERVER }, \
 	{ OPT_STR, 0, "messages", "FILE", \
 	  "a conversation, JSON as OpenAI's messages; - is standard input", \
 	  offsetof(T, m.messages), .marks = OPT_SERVER, .values = "@file" }, \

@@ -54,7 +54,7 @@ static const struct opt inspect_rows[] = {
 	  AT(stats), .value = 1 },
 
 	{ OPT_GROUP, .name = "template", .help = "Conversation of template" },
-	CHAT_ROWS(struct inspect_opts, chat),
+	CHAT_ROWS(struct inspect_opts, 0, chat),
 	{ OPT_FLAG, 0, "source", NULL, "print the template itself", AT(source), .value = 1 },
 
 	{ OPT_GROUP, .name = "text", .help = "Text of tokens, or of the user" },

@@ -16,7 +16,7 @@ static const struct opt run_rows[] = {
 	{ OPT_FLAG, 0, "raw", NULL, "no chat template: the prompt as it is, any bytes", AT(raw),
 	  .value = 1, .marks = OPT_COMMON | OPT_SERVER, .modes = RUN_ALL & ~RUN_REPLAY,
 	  .without = "system messages tools template template-args think think-budget" },
-	CHAT_ROWS(struct run_opts, chat),
+	CHAT_ROWS(struct run_opts, OPT_COMMON, chat),
 	THINK_BUDGET_ROW(struct run_opts, chat),
 	{ OPT_FLAG, 0, "special", NULL, "parse special tokens in a prompt without a chat template",
 	  AT(special), .value = 1, .modes = RUN_ALL & ~RUN_REPLAY },

@@ -30,6 +30,8 @@ static const struct {
 	{ "kind", "{\"kind\":\"request\",\"prompt\":\"the\"}", NULL },
 	{ "id", "{\"id\":-12,\"prompt\":\"the\"}", "{\"prompt\":\"the\"}" },
 	{ "prompt", "{\"prompt\":[3,4,5]}", "{\"prompt\":\"the\"}" },
+	{ "model", "{\"prompt\":\"the\",\"model\":\"random\"}", NULL },
+	{ "lora", "{\"prompt\":\"the\",\"lora\":[]}", NULL },
 	{ "raw", "{\"prompt\":\"the\",\"raw\":true}", "{\"prompt\":\"the\"}" },
 	{ "messages",
 	  "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\\u0000\"}"
