@@ -51,12 +51,13 @@ _infer_bench()
 	_infer_word
 	case $before in
 	-m | --model) _infer_model; return ;;
+	--lora | --plan | --api-key-file | --trace | --suite | --out | --record) _infer_files; return ;;
 	-p | --prompt | -n | --max-tokens | --depth | --seqs) return ;;
 	--clock) _infer_words 'wall cpu'; return ;;
 	--first-token) _infer_words 'no warm cold both'; return ;;
-	--plan | --api-key-file | --trace | --suite | --out | --record) _infer_files; return ;;
 	--url | --alias | --clients | --rate | --requests | --output | --shared-prefix | --seed | --warmup | --timeout | --pid | --price) return ;;
 	--api) _infer_words 'completions chat'; return ;;
+	--adapters) _infer_list 'all base'; return ;;
 	--filter) return ;;
 	--tolerance | --rounds | --max-rounds | --max-time) return ;;
 	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
@@ -71,8 +72,8 @@ _infer_bench()
 	esac
 	case $word in
 	-*) _infer_words '
-		-m --model -p --prompt -n --max-tokens --depth --clock --seqs --first-token --plan
-		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
+		-m --model --lora -p --prompt -n --max-tokens --depth --clock --seqs --first-token --plan
+		--url --api --alias --adapters --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
 		--tolerance --rounds --max-rounds --max-time --suite --to
 		--out --kind

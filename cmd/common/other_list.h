@@ -146,6 +146,9 @@ SAID("enable-lora", "--lora", "adapters are given by --lora FILE")
 SAID("lora-modules", "--lora-dir",
      "adapters with names are in the file of --config, or --lora FILE "
      "--lora-init-without-apply")
+SAID("lora-modules", "--adapters",
+     "requests use adapters in turn: --adapters NAME,NAME, or all")
+SAID("lora-assignment", "--adapters", "requests use the adapters of --adapters in turn")
 SAID("max-loras max-cpu-loras", "--lora", "the number and rank of adapters are "
      "those that are given")
 SAID("lora-dtype fully-sharded-loras lora-extra-vocab-size lora-target-modules",

@@ -5,6 +5,7 @@
 #include <infer/record.h>
 #include "base/buf.h"
 #include "common/append.h"
+#include "common/lora.h"
 #include "common/model.h"
 #include "common/opt.h"
 #include "common/sampling.h"
@@ -29,14 +30,14 @@ enum bench_api { API_COMPLETIONS, API_CHAT };
 struct bench_opts {
 	struct start start;
 	struct engine_args engine;
-	struct opt_list filters;
+	struct opt_list filters, loras;
 	const char *model;
 	const char *prompts, *tokens, *depth, *seqs; /* comma-separated numbers */
 	const char *record;
 	int64_t repeat;
 	int json, quick, clock, first; /* clock: enum bench_clock; first: enum bench_first */
 	/* serve */
-	const char *url, *alias, *key_file, *output, *trace, *out, *suite, *plan;
+	const char *url, *alias, *adapters, *key_file, *output, *trace, *out, *suite, *plan;
 	double rate, timeout, price, tolerance, max_time;
 	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
@@ -61,6 +62,8 @@ struct infer_rate bench_spread(double *of, int64_t n);
  * plan.
  * INFER_EIO INFER_ENOMEM */
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err);
+/* Print the adapters that are applied, with their scales; nothing if there are none.  INFER_EIO INFER_ENOMEM */
+int run_show_adapters(const struct adapters *a, infer_error *err);
 
 /* Return the commit of the source, with "-dirty" if files were modified; NULL: unknown. */
 const char *bench_commit(void);

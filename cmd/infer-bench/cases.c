@@ -12,9 +12,9 @@ enum { MAX_FILE_BYTES = 1 << 30 };
 /* Fields that identify what was measured, by kind of measurement. Lists end with NULL. */
 static const char *const of_model[] = { "tokens", "depth", "batch", "clock", "cache", NULL };
 static const char *const of_kernel[] = { "kernel", "type", "shape", "n", "k", "m", "isa", NULL };
-static const char *const of_server[] = { "api",           "loop",  "rate",   "clients",
-	                                 "requests",      "trace", "prompt", "output",
-	                                 "shared_prefix", "seed",  NULL };
+static const char *const of_server[] = { "api",           "loop",  "rate",     "clients",
+	                                 "requests",      "trace", "prompt",   "output",
+	                                 "shared_prefix", "seed",  "adapters", NULL };
 static const char *const of_pair[] = { "command", NULL };
 
 static void put_fields(struct buf *to, const struct json *from, const char *const *names)

@@ -224,6 +224,9 @@ static int to_llama(struct convert *c, const struct json *r, infer_error *err)
 		               "repetitions; this "
 		               "record is not one",
 		               c->name);
+	if (json_get(run, "adapters"))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: llama-bench has no adapters, and this record has", c->name);
 	jw_object(&c->w, NULL);
 	copy_member(&c->w, "build_commit", json_get(r, "commit"));
 	copy_member(&c->w, "cpu_info", json_get(json_get(r, "machine"), "cpu"));

@@ -91,6 +91,7 @@ static int read_fields(struct forecast *f, const struct json *plan, const char *
 {
 	const struct json *asked = json_get(plan, "asked");
 	const char *model = NULL;
+	int64_t rank = 0;
 	char k[24], v[24];
 	size_t n = 0;
 
@@ -100,6 +101,8 @@ static int read_fields(struct forecast *f, const struct json *plan, const char *
 		return err_set(err, INFER_EFORMAT, "%s: the plan has no %s", path,
 		               f->model ? "asked" : "model");
 	TRY(take_counts(f, asked, path, err));
+	TRY(jread_i64(plan, "adapter_rank", &rank, 0, INT32_MAX, path, err));
+	f->adapter_rank = (int32_t)rank;
 	TRY(take_type(k, sizeof k, asked, "k_type", path, err));
 	TRY(take_type(v, sizeof v, asked, "v_type", path, err));
 	snprintf(f->kv_type, sizeof f->kv_type, "%s,%s", k, v);
@@ -146,6 +149,10 @@ int forecast_run(struct bench_opts *out, const struct forecast *f, const struct 
 		return err_set(err, INFER_EUNSUP,
 		               "%s: the plan is for accelerators, which run cannot measure",
 		               o->plan);
+	if (f->adapter_rank && !o->loras.n)
+		return err_set(err, INFER_EINVAL,
+		               "%s: the plan is with adapters of rank %d: give them by --lora",
+		               o->plan, (int)f->adapter_rank);
 	if (!out->model ||
 	    env_name(out->model)) /* the plan takes precedence over the environment */
 		out->model = f->model;

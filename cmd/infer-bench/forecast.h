@@ -13,6 +13,7 @@ struct forecast {
 	const char *model;
 	char kv_type[64], prompt_text[16], output_text[16]; /* as values of options */
 	int32_t users, prompt, output;
+	int32_t adapter_rank; /* sum of the ranks of the adapters that all users have; 0: none */
 	double gpu_part;
 	/* Predictions; 0: the plan has none. */
 	double prefill_tok_s; /* prefill of one prompt at a time */
@@ -32,7 +33,8 @@ int forecast_read(struct forecast *f, const char *path, infer_error *err);
 void forecast_fini(struct forecast *f);
 /* Set *out to the options of o; options that are not given are set from the plan, for run (forecast_run) or
  * serve (forecast_serve). Borrows from f and o.
- * INFER_EUNSUP  the plan is for accelerators, which run cannot measure */
+ * INFER_EUNSUP  the plan is for accelerators, which run cannot measure
+ * INFER_EINVAL  the plan is with adapters, and the options have none */
 int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
                  infer_error *err);
 /* Return the time of a step at the measured rates / its predicted time. memory_gb_s 0: use the plan's rate.

@@ -28,16 +28,16 @@ struct slot {
 
 /* ---- requests ---- */
 
-static void put_body(struct buf *to, const struct load *l, const char *prompt, int32_t max_tokens,
-                     int stream)
+static void put_body(struct buf *to, const struct load *l, const char *model, const char *prompt,
+                     int32_t max_tokens, int stream)
 {
 	struct jwrite w;
 
 	buf_clear(to);
 	jw_init(&w, to);
 	jw_object(&w, NULL);
-	if (l->model)
-		jw_str(&w, "model", l->model);
+	if (model)
+		jw_str(&w, "model", model);
 	if (l->chat) {
 		jw_array(&w, "messages");
 		jw_object(&w, NULL);
@@ -200,10 +200,12 @@ static void receive_bytes(void *user, const char *at, size_t n)
 static int send_request(struct slot *s, int64_t i, int64_t due, infer_error *err)
 {
 	struct load *l = s->l;
-	const struct planned *p = i < 0 ? &l->work->at[(-1 - i) % l->work->n] : &l->work->at[i];
+	int64_t nth = i < 0 ? -1 - i : i;
+	const struct planned *p = &l->work->at[i < 0 ? nth % l->work->n : i];
+	const char *model = l->n_models ? l->models[(size_t)nth % l->n_models] : l->model;
 
 	workload_prompt(l->work, i, &s->prompt);
-	put_body(&s->body, l, s->prompt.at ? s->prompt.at : "", p->max_tokens, 1);
+	put_body(&s->body, l, model, s->prompt.at ? s->prompt.at : "", p->max_tokens, 1);
 	if (s->body.bad || s->prompt.bad)
 		return err_nomem(err);
 	*s->d = (struct load_done){ .due_ns = due };
@@ -371,7 +373,7 @@ int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *er
 	buf_init(&answer, MEM_BASE);
 	arena_init(&mem, MEM_BASE);
 	workload_words(l->work->seed, (uint64_t)n << 40, n, &prompt);
-	put_body(&body, l, prompt.at ? prompt.at : "", 1, 0);
+	put_body(&body, l, l->model, prompt.at ? prompt.at : "", 1, 0);
 	rc = body.bad ? err_nomem(err)
 	              : client_ask(l->http, l->path, body.at, &status, &answer, err);
 	if (!rc && jread(&v, &mem, answer.at, answer.len - 1, "the answer", NULL))

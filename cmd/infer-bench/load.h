@@ -23,6 +23,9 @@ struct load {
 	struct client *http;
 	const struct workload *work;
 	const char *path, *model; /* path of the endpoint; name of the model, NULL: none */
+	/* [n_models]: request i has the model models[i % n_models]. n_models 0: all have `model` */
+	const char *const *models;
+	size_t n_models;
 	int chat, may_stop;
 	int has_timings; /* 1: the server's answers have "timings", as those of llama.cpp; set by load_once */
 	int64_t clients; /* most parallel requests; 0: no limit */

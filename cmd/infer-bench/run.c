@@ -4,6 +4,7 @@
 #include "first.h"
 #include "forecast.h"
 #include "hash.h"
+#include "numbers.h"
 #include "seen.h"
 #include "still.h"
 #include "common/progress.h"
@@ -19,13 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LIST = 64, SEED = 1 };
-
-/* A comma-separated list of numbers. */
-struct list {
-	int32_t at[MAX_LIST];
-	int n;
-};
+enum { SEED = 1 };
 
 /* One measurement. */
 struct test {
@@ -40,6 +35,7 @@ struct run {
 	const struct opt_rest *rest;
 	const char *path;
 	infer_model *model;
+	struct adapters adapters;
 	infer_engine *engine;
 	infer_runner *runner;
 	infer_probe *probe;
@@ -59,27 +55,6 @@ struct run {
 	uint64_t turns, all_turns;
 	int shown;
 };
-
-static int parse_list(struct list *l, const char *text, const char *option, int64_t lo,
-                      infer_error *err)
-{
-	for (const char *p = text; l->n < MAX_LIST;) {
-		char *end;
-		long v = strtol(p, &end, 10);
-
-		if (*p < '0' || *p > '9' || v < lo || v > INT32_MAX / 4)
-			break;
-		l->at[l->n++] = (int32_t)v;
-		if (!*end)
-			return INFER_OK;
-		if (*end != ',')
-			break;
-		p = end + 1;
-	}
-	return err_set(err, INFER_EINVAL,
-	               "%s: '%.60s' must be a list of up to %d numbers from %lld: 512 or 128,512",
-	               option, text, MAX_LIST, (long long)lo);
-}
 
 static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
 {
@@ -119,6 +94,7 @@ static int start_job(struct run *r, const struct test *t, int32_t tail, int32_t 
 		                       .sample = r->sampling.o,
 		                       .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT } };
 	infer_model_info(r->model, &info);
+	adapters_use(j, &r->adapters);
 	draw_ids(r->ids, t->depth, SEED, info.n_vocab);
 	draw_ids(r->ids + t->depth, tail, SEED + ++r->prompts, info.n_vocab);
 	TRY(infer_runner_start(&begun, r->runner, j, NULL, 0, err));
@@ -224,6 +200,17 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, doubl
 	return INFER_OK;
 }
 
+/* Add the cost of a step of the model and its adapters. */
+static int add_step_cost(struct infer_cost *c, const struct run *r,
+                         const struct infer_engine_info *info, const struct infer_load *load,
+                         infer_error *err)
+{
+	TRY(infer_cost_add(c, r->model, info, load, err));
+	for (int32_t i = 0; i < r->adapters.n_uses; i++)
+		infer_cost_adapt(c, r->adapters.uses[i].lora, load);
+	return INFER_OK;
+}
+
 /* Compute the bytes and operations of a whole test. */
 static int add_costs(struct infer_cost *c, const struct run *r, const struct test *t,
                      infer_error *err)
@@ -235,16 +222,16 @@ static int add_costs(struct infer_cost *c, const struct run *r, const struct tes
 	infer_engine_info(r->engine, &info);
 	chunk = info.prefill_chunk;
 	if (t->decode)
-		return infer_cost_add(c, r->model, &info,
-		                      &(struct infer_load){ t->batch, t->batch, t->batch,
-		                                            t->depth + 2 + t->tokens / 2 },
-		                      err);
+		return add_step_cost(c, r, &info,
+		                     &(struct infer_load){ t->batch, t->batch, t->batch,
+		                                           t->depth + 2 + t->tokens / 2 },
+		                     err);
 	for (int64_t left = (int64_t)t->tokens * t->batch, at = 0, n; left; left -= n, at += n) {
 		n = left < chunk ? left : chunk;
 		int64_t pos = t->depth + (at + n / 2) % t->tokens;
-		TRY(infer_cost_add(c, r->model, &info,
-		                   &(struct infer_load){ n, left == n ? t->batch : 0, 1, pos },
-		                   err));
+		TRY(add_step_cost(c, r, &info,
+		                  &(struct infer_load){ n, left == n ? t->batch : 0, 1, pos },
+		                  err));
 	}
 	return INFER_OK;
 }
@@ -268,6 +255,7 @@ static int engine_open(struct run *r, const struct test *t, infer_error *err)
 		               t->tokens < info.ctx_train ? (int)(info.ctx_train - t->tokens) : 0);
 	eo.log = say_log;
 	eo.max_seqs = t->batch;
+	eo.lora_rank = infer_adapters_rank(r->adapters.set);
 	if (!eo.ctx)
 		eo.ctx = t->depth + t->tokens + t->batch + 2;
 	TRY(infer_engine_open(&r->engine, r->model, &eo, err));
@@ -390,6 +378,9 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 {
 	struct infer_run_info info = { .model = r->model,
 		                       .sample = &r->sampling.o,
+		                       .loras = r->adapters.uses,
+		                       .lora_names = r->adapters.names,
+		                       .n_loras = r->adapters.n_uses,
 		                       .flags = r->rest->record.at,
 		                       .n_flags = r->rest->record.n };
 	struct infer_bench b = { 0 };
@@ -415,19 +406,20 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	TRY(append_send(&r->out, err));
 	if (r->out.out)
 		return INFER_OK;
-	r->shown++;
+	if (!r->shown++)
+		TRY(run_show_adapters(&r->adapters, err));
 	return run_show(&b, r->shown == 1, r->plan != NULL, err);
 }
 
 static int tests(struct run *r, infer_error *err)
 {
-	struct list sizes[2] = { { .n = 0 } }, depths = { .n = 0 }, batches = { .n = 0 };
+	struct numbers sizes[2] = { { .n = 0 } }, depths = { .n = 0 }, batches = { .n = 0 };
 	const char *const given[] = { r->o->prompts, r->o->tokens };
 
-	TRY(parse_list(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
-	TRY(parse_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
-	TRY(parse_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
-	TRY(parse_list(&batches, r->o->seqs ? r->o->seqs : "1", "--seqs", 1, err));
+	TRY(numbers_parse(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
+	TRY(numbers_parse(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
+	TRY(numbers_parse(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
+	TRY(numbers_parse(&batches, r->o->seqs ? r->o->seqs : "1", "--seqs", 1, err));
 	for (int kind = 0; kind < 2; kind++)
 		for (int i = 0; i < sizes[kind].n; i++)
 			if (sizes[kind].at[i])
@@ -468,7 +460,8 @@ static int model_open(struct run *r, infer_error *err)
 		                       .watch = model_watch };
 
 	TRY(infer_model_open(&r->model, r->path, &mo, err));
-	return model_generates(r->model, "infer-bench run", err);
+	TRY(model_generates(r->model, "infer-bench run", err));
+	return adapters_open(&r->adapters, &r->o->loras, 1, r->model, err);
 }
 
 static int open_run(struct run *r, infer_error *err)
@@ -564,6 +557,7 @@ static int run_all(struct run *r)
 	infer_engine_close(&r->engine);
 	infer_probe_close(&r->probe);
 	sampling_fini(&r->sampling);
+	adapters_close(&r->adapters);
 	infer_model_close(&r->model);
 	arena_fini(&r->mem);
 	return rc || late ? say_fail(&err) : EXIT_DONE;

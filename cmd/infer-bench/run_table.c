@@ -59,6 +59,23 @@ static void note_above(const struct infer_bench *b)
 	            "and more of them (-p, -n, --repeat) are steadier");
 }
 
+int run_show_adapters(const struct adapters *a, infer_error *err)
+{
+	struct buf t;
+	int rc;
+
+	if (!a->n_uses)
+		return INFER_OK;
+	buf_init(&t, MEM_BASE);
+	buf_puts(&t, "adapters:");
+	for (int32_t i = 0; i < a->n_uses; i++)
+		buf_printf(&t, "%s %s=%g", i ? "," : "", a->names[i], (double)a->uses[i].factor);
+	buf_puts(&t, "\n");
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
+	buf_fini(&t);
+	return rc;
+}
+
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err)
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",

@@ -105,6 +105,11 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 	else
 		TRY(scrape_model(s->load.http, &s->name, &s->ctx, err));
 	s->load.model = s->name.at;
+	if (o->adapters)
+		TRY(targets_read(&s->targets, s->load.http, s->load.model, o->adapters, &s->mem,
+		                 err));
+	s->load.models = s->targets.names;
+	s->load.n_models = s->targets.n;
 	TRY(calibrate(s, err));
 	clip_requests(s);
 	s->load.done = arena_alloc(&s->mem, (size_t)s->work.n + (size_t)o->warmup + 1,
@@ -148,6 +153,7 @@ static void add_result(struct serve *s, int64_t i)
 	const struct load_done *d = &s->load.done[i];
 	double reading = (double)(d->first_ns - d->sent_ns) * 1e-9;
 
+	targets_count(&s->targets, i, d);
 	if (d->failed) {
 		if (!s->failed++)
 			say_warning("request %lld failed: %s", (long long)i, d->why);
@@ -191,6 +197,8 @@ static int results(struct serve *s, infer_error *err)
 	s->cached_tokens = s->chunks = s->short_answers = 0;
 	s->by_timings = s->without_rate = 0;
 	s->has_usage = 1;
+	for (size_t i = 0; i < s->targets.n; i++)
+		s->targets.counts[i] = (struct target_counts){ 0 };
 	for (int64_t i = 0; i < s->work.n; i++) {
 		const struct load_done *d = &s->load.done[i];
 

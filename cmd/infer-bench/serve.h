@@ -5,6 +5,7 @@
 #include "forecast.h"
 #include "load.h"
 #include "scrape.h"
+#include "targets.h"
 
 /* Measurements, f64, of the requests that did not fail, in the order of the workload. */
 enum serve_series { S_TTFT, S_TPOT, S_E2E, S_LAG, S_PREFILL, S_DECODE, S_ITL, S_COUNT };
@@ -15,6 +16,7 @@ struct serve {
 	struct workload work;
 	struct load load;
 	struct buf name; /* name of the server's model */
+	struct targets targets;
 	int64_t ctx, clipped;
 	struct scraped before, after;
 	double energy_j, peak_bytes, gpu_energy_j, gpu_bytes; /* -1: unknown */
@@ -37,7 +39,7 @@ struct serve {
 	double limit_s; /* least time for the computed tokens at the plan's limits; 0: unknown */
 };
 /* Connect to the server and measure its tokens per word. The caller calls serve_close, on failure too.
- * Errors: those of workload_make, client_open, scrape_model and load_once. */
+ * Errors: those of workload_make, client_open, scrape_model, targets_read and load_once. */
 int serve_open(struct serve *s, const struct bench_opts *o, const char *url, infer_error *err);
 /* Send the warm-up and all requests, and fill the series. INFER_ENET: no request was answered */
 int serve_run(struct serve *s, infer_error *err);

@@ -36,6 +36,30 @@ static void put_workload(struct jwrite *w, const struct serve *s)
 	jw_bool(w, "stream", 1);
 	jw_bool(w, "ignore_eos", !o->may_stop);
 	jw_int(w, "clipped", s->clipped);
+	if (s->targets.n) {
+		jw_array(w, "adapters");
+		for (size_t i = 0; i < s->targets.n; i++)
+			jw_str(w, NULL, s->targets.names[i]);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+/* Write the counts of each adapter; nothing if there are none. */
+static void put_targets(struct jwrite *w, const struct targets *t)
+{
+	if (!t->n)
+		return;
+	jw_array(w, "adapters");
+	for (size_t i = 0; i < t->n; i++) {
+		jw_object(w, NULL);
+		jw_str(w, "name", t->names[i]);
+		jw_int(w, "completed", t->counts[i].completed);
+		jw_int(w, "failed", t->counts[i].failed);
+		jw_int(w, "prompt_tokens", t->counts[i].prompt_tokens);
+		jw_int(w, "completion_tokens", t->counts[i].completion_tokens);
+		jw_end(w);
+	}
 	jw_end(w);
 }
 
@@ -127,6 +151,7 @@ int serve_write(infer_records *out, const struct serve *s, const struct opt_rest
 	jw_str(w, "url", s->url);
 	jw_str(w, "served", s->load.model);
 	put_counts(w, s);
+	put_targets(w, &s->targets);
 	put_metrics(w, s);
 	jw_num(w, "wall_s", s->wall_s);
 	if (s->limit_s > 0)
@@ -188,6 +213,8 @@ int serve_show(const struct serve *s, infer_error *err)
 	           s->agree < 0 ? "no counters"
 	           : s->agree   ? "counts agree"
 	                        : "COUNTS DIFFER");
+	if (s->targets.n)
+		targets_show(&s->targets, &t);
 	if (s->limit_s > 0 && s->wall_s > 0)
 		buf_printf(&t, "limit of the plan: %.2f tok/s, %.3f of it",
 		           (double)s->completion_tokens / s->limit_s, s->limit_s / s->wall_s);

@@ -161,6 +161,85 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	awk 'length > 80 { wide = 1 } END { exit wide }' table
 }
 
+@test "adapters: requests use them in turn, and are counted for each" {
+	has_libcurl
+	for i in 1 2 3; do mklora -r 4 -s "$i" -n "ad$i" -t attn_q,attn_v "$M" "l$i.gguf"; done
+	serve -m "$M" --alias m --lora l1.gguf --lora l2.gguf --lora l3.gguf --lora-init-without-apply
+	at() { infer-bench serve --url unix:own --requests 7 --warmup 1 -p 20 --output 4 "$@"; }
+	for api in completions chat; do
+		at --adapters all --api $api --json >a
+		same '["ad1","ad2","ad3"] 3' "$(json workload.adapters <a) $(json adapters.# <a)"
+		same 'ad1 ad2 ad3' "$(json adapters.0.name <a) $(json adapters.1.name <a) $(json adapters.2.name <a)"
+		same '3 2 2' "$(json adapters.0.completed <a) $(json adapters.1.completed <a) $(json adapters.2.completed <a)"
+		same '12 8 8' "$(json adapters.0.completion_tokens <a) $(json adapters.1.completion_tokens <a) $(json adapters.2.completion_tokens <a)"
+		same "$(json counts.prompt_tokens <a)" "$(($(json adapters.0.prompt_tokens <a) + $(json adapters.1.prompt_tokens <a) + $(json adapters.2.prompt_tokens <a)))"
+		same 'm true 0' "$(json served <a) $(json counts.agree <a) $(json adapters.2.failed <a)"
+	done
+	at --adapters base,ad2 --json >b
+	same '["m","ad2"] 4 3' "$(json workload.adapters <b) $(json adapters.0.completed <b) $(json adapters.1.completed <b)"
+	at --adapters ad3 >table
+	grep -qx 'models in turn: ad3' table
+	at --adapters base --json >c
+	! grep -q '"adapters"' c
+	# another load is another case
+	run -3 infer-bench compare a b
+	grep -q 'adapters=\["m","ad2"\]: only in b' <<<"$output"
+	fails 2 "the server has no adapter 'ad4'; it has ad1, ad2, ad3" at --adapters ad1,ad4
+	fails 2 "the server has no adapter ''" at --adapters ad1,,ad2
+	fails 2 "'ad1' is given twice" at --adapters ad1,ad2,ad1
+	fails 3 "lists no adapters of 'inferutils-demo'" bench --adapters all
+	fails 3 "lists no adapters of 'other'" at --alias other --adapters ad1
+	fails 2 '--adapters goes with serve and ab only' infer-bench run --adapters all
+}
+
+@test "adapters: each request has its model, also of a server that lists them as vLLM does" {
+	has_libcurl
+	command -v python3 >/dev/null || skip "no python3"
+	cat >server.py <<-'END'
+		import http.server, json
+		card = {'object': 'model', 'created': 1, 'owned_by': 'vllm', 'permission': []}
+		models = [dict(card, id='m', root='/m', parent=None, max_model_len=4096)]
+		models += [dict(card, id='adapter-%d' % i, root='/a', parent='m') for i in range(40)]
+		models += [dict(card, id='of-another', root='/b', parent='n')]
+		class H(http.server.BaseHTTPRequestHandler):
+		    protocol_version = 'HTTP/1.1'
+		    def log_message(self, *a): pass
+		    def send(self, kind, body):
+		        self.send_response(200)
+		        self.send_header('Content-Type', kind)
+		        self.send_header('Content-Length', str(len(body)))
+		        self.end_headers()
+		        self.wfile.write(body)
+		    def do_GET(self): self.send('application/json', json.dumps({'object': 'list', 'data': models}).encode())
+		    def do_POST(self):
+		        ask = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+		        with open('asked', 'a') as f: f.write('%s %s\n' % (ask['stream'], ask['model']))
+		        usage = {'usage': {'prompt_tokens': len(ask['prompt'].split()), 'completion_tokens': 1}}
+		        if not ask['stream']:
+		            return self.send('application/json', json.dumps({'choices': [], **usage}).encode())
+		        parts = [{'choices': [{'text': 'a'}]}, {'choices': [], **usage}]
+		        self.send('text/event-stream', b''.join(b'data: ' + json.dumps(p).encode() + b'\n\n' for p in parts) + b'data: [DONE]\n\n')
+		s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)
+		print(s.server_port, flush=True)
+		s.serve_forever()
+	END
+	python3 server.py >port 2>&1 3>&- &
+	PID=$!
+	until [ -s port ]; do :; done
+	at() { infer-bench serve --url "http://127.0.0.1:$(cat port)" --output 1 "$@"; }
+	at --requests 4 --warmup 2 --adapters adapter-3,m,adapter-0 --json >a
+	# what measures the tokens of words has no adapter
+	same "$(printf '%s\n' 'False m' 'False m' 'True adapter-3' 'True m' 'True adapter-3' 'True m' 'True adapter-0' 'True adapter-3')" "$(cat asked)"
+	same '2 1 1' "$(json adapters.0.completed <a) $(json adapters.1.completed <a) $(json adapters.2.completed <a)"
+	rm asked
+	at --requests 40 --warmup 0 --adapters all >table
+	same 40 "$(grep -c 'True adapter-' asked)"
+	same 40 "$(sort -u asked | grep -c 'True adapter-')"
+	grep -Eqx 'models in turn: adapter-0, adapter-1, .*, adapter-[0-9]+ and [0-9]+ more' table
+	awk 'length > 80 { wide = 1 } END { exit wide }' table
+	fails 2 "has no adapter 'of-another'; it has adapter-0, adapter-1.* \.\.\.\$" at --adapters of-another
+}
+
 @test "what fails is counted, what is asked wrongly is refused by name" {
 	has_libcurl
 	printf '{"at_ms":0,"prompt":"a","max_tokens":2}\n{"at_ms":0,"prompt":"%s","max_tokens":2}\n' "$(yes 'a fox' | head -n 600 | tr '\n' ' ')" >trace

@@ -123,6 +123,52 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	INFER_MODEL='' fails 2 'no model' infer-bench run
 }
 
+@test "run --lora: adapters are applied and part of the limit, and the record names them" {
+	mklora -r 4 -a 8 -s 1 -n sql -t attn_q,attn_v,ffn_down "$M" a.gguf
+	mklora -r 2 -a 8 -s 2 -n chat -t attn_q "$M" c.gguf
+	go() { infer-bench run --quick -p 0 -n 4 --repeat 1 "$@"; }
+	go --json >base
+	go --json --lora a.gguf=0.5 --lora c.gguf >a
+	same 'sql 0.5 chat 1' "$(for k in 0.name 0.scale 1.name 1.scale; do json run.adapters.$k <a; done | paste -sd' ')"
+	same "$(sha256sum <a.gguf | cut -d' ' -f1)" "$(json run.adapters.0.sha256 <a)"
+	same '["--quick","--lora=a.gguf=0.5","--lora=c.gguf"]' "$(json run.flags <a)"
+	! grep -q '"adapters"' base
+	# bytes and operations of a token: those of the adapters' own numbers
+	infer-inspect lora -m "$M" --json a.gguf c.gguf >l
+	more() { awk -v from="$(json "$1" <base)" -v to="$(json "$1" <a)" 'BEGIN { printf "%.0f\n", to - from }'; }
+	same "$(json memory_bytes <l | awk '{ s += $1 } END { print s }')" "$(more weight_bytes)"
+	same "$(json parameters <l | awk '{ s += $1 } END { print 2 * s }')" "$(more ops)"
+	go --lora a.gguf=0.5 --lora c.gguf >t
+	same 'adapters: sql=0.5, chat=1' "$(head -n 1 t)"
+	same 3 "$(wc -l <t)"
+	# a token uses some of the experts
+	local moe=$TOP/tests/golden/logits/mixtral.gguf of=$TOP/tests/golden/lora/mixtral/w1
+	go -m "$moe" --json >base
+	go -m "$moe" --json --lora "$of" >a
+	infer-inspect lora -m "$moe" --json "$of" >l
+	part=$(infer-inspect --json "$moe" | awk -F'[:,}]' '/expert_used_count/ { u = used($0) } /expert_count/ { n = used($0) } function used(s) { sub(/.*"value":/, "", s); return s + 0 } END { print u / n }')
+	same "$(awk -v p="$part" -v b="$(json memory_bytes <l)" 'BEGIN { print p * b }')" "$(more weight_bytes)"
+	# requests have them: two that replace the same tensor do not go together
+	local hub=$TOP/tests/golden/logits/llama3-hub.gguf head=$TOP/tests/golden/lora/llama3-hub/save-head
+	fails 3 'replace this tensor' go -m "$hub" --lora "$head" --lora "$head"
+	fails 3 'architecture|tensor' go -m "$hub" --lora a.gguf
+	fails 1 'nosuch' go --lora nosuch
+	fails 2 '--lora does not go with --first-token' go --lora a.gguf --first-token warm
+	fails 2 '--lora goes with run only' infer-bench kernels --lora a.gguf
+	go --json --lora a.gguf >b
+	fails 3 'llama-bench has no adapters' infer-bench convert --to llama-bench b
+}
+
+@test "run --plan: a plan with adapters measures them" {
+	mklora -r 4 -a 8 "$M" a.gguf
+	printf '%s\n' 'name: host' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 40' 'f32_gflop_s: 200' \
+		'i8_gop_s: 800' 'decode_part: 0.9' 'prefill_part: 0.7' >hw.yaml
+	infer-inspect plan -m "$M" --lora a.gguf --hw hw.yaml --users 1 --prompt 8 --output 4 --json >p
+	fails 2 'the plan is with adapters of rank 4: give them by --lora' infer-bench run --quick --repeat 1 --plan p
+	infer-bench run --quick --repeat 1 --plan p --lora a.gguf --json >a
+	same 'a 1' "$(head -n 1 a | json run.adapters.0.name) $(head -n 1 a | json run.adapters.0.scale)"
+}
+
 @test "run --first-token: from memory and from the disk; what cannot be put out of memory is refused" {
 	cp "$M" own.gguf
 	if [ "$(stat -f -c %T .)" = tmpfs ]; then

@@ -80,8 +80,9 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 void infer_shape_retype(struct infer_shape *s, int type);
 /* Add an adapter that every row uses, to the work and the weights.  Errors as infer_shape_of. */
 int infer_shape_adapt(struct infer_shape *s, const infer_lora *l, infer_error *err);
-/* Return the cache bytes of one sequence of n positions; for states, of the pages held during
- * prefill. */
+/* Add the cost in a step of an adapter that every row uses, without tensors that replace the model's. */
+void infer_cost_adapt(struct infer_cost *c, const infer_lora *l, const struct infer_load *load);
+/* Return the cache bytes of a sequence of n positions; of states, the pages held during prefill. */
 double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_type);
 /* Return the expected number of experts that `rows` rows choose, `used` each at random. */
 double infer_experts_touched(int experts, int used, double rows);
@@ -131,8 +132,7 @@ void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
  * vectors are read.  A model whose step takes long is cut to its first layers.  It takes less than a
  * second.  how: threads and types of the cache.
  * INFER_EAGAIN: other programs had the processors.  INFER_EUNSUP: a type without kernels, or long steps that
- * cannot be cut.  INFER_ENOMEM;
- * other errors as infer_engine_open. */
+ * cannot be cut.  INFER_ENOMEM; other errors as infer_engine_open. */
 int infer_plan_rehearse(double *times, const infer_model *model, const struct infer_machine *m,
                         const struct infer_setup *how, infer_error *err);
 
