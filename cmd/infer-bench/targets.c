@@ -88,11 +88,12 @@ static int add_all(struct targets *t, const struct json *models, const char *bas
 	return INFER_OK;
 }
 
-static int choose_targets(struct targets *t, const struct json *models, const char *base,
-                          const char *list, struct arena *mem, infer_error *err)
+int targets_choose(struct targets *t, const struct json *models, const char *base, const char *list,
+                   struct arena *mem, infer_error *err)
 {
 	size_t adapters = 0, most = 1;
 
+	*t = (struct targets){ .n = 0 };
 	json_each(m, models)
 		adapters += (size_t)is_adapter(m, base);
 	for (const char *p = list; *p; p++)
@@ -131,7 +132,7 @@ int targets_read(struct targets *t, struct client *h, const char *base, const ch
 	if (!rc && status == 200 && jread(&v, &of_json, text.at, text.len - 1, "models", NULL))
 		v = NULL;
 	if (!rc)
-		rc = choose_targets(t, json_get(v, "data"), base, list, mem, err);
+		rc = targets_choose(t, json_get(v, "data"), base, list, mem, err);
 	arena_fini(&of_json);
 	buf_fini(&text);
 	return rc;
@@ -162,7 +163,7 @@ void targets_show(const struct targets *t, struct buf *to)
 
 		if (i && to->len - start + strlen(", ") + strlen(t->names[i]) > room)
 			break;
-		buf_printf(to, "%s %.60s", i ? "," : "", t->names[i]);
+		buf_printf(to, "%s %.48s", i ? "," : "", t->names[i]);
 	}
 	if (i < t->n)
 		buf_printf(to, " and %zu more", t->n - i);

@@ -2,6 +2,7 @@
 #ifndef INFER_BENCH_TARGETS_H
 #define INFER_BENCH_TARGETS_H
 #include "load.h"
+#include "base/json.h"
 
 /* Results of the requests for one adapter. */
 struct target_counts {
@@ -19,6 +20,9 @@ struct targets {
  * INFER_EUNSUP  the server lists no adapters; INFER_ENET, INFER_ENOMEM */
 int targets_read(struct targets *t, struct client *h, const char *base, const char *list,
                  struct arena *mem, infer_error *err);
+/* The same from the list of models, `data` of /v1/models. */
+int targets_choose(struct targets *t, const struct json *models, const char *base, const char *list,
+                   struct arena *mem, infer_error *err);
 /* Add the result of request i to the counts of its adapter. */
 void targets_count(struct targets *t, int64_t i, const struct load_done *d);
 /* Append a line of at most 80 columns with the names. */
