@@ -203,9 +203,12 @@ static uint32_t argument_parts(struct calls *c, const struct json *function)
 		    none = { .kind = JSON_OBJECT, .n = 1, .first = &no, .last = &no };
 	const struct json *schema = json_get(function, "parameters");
 	const int strict = json_is(json_get(function, "strict"), JSON_TRUE);
-	const struct schema_opts o = {
-		.lax = !strict, .annotate = !strict, .ordered = 1, .canonical = 1, .closed = 1
-	};
+	const struct schema_opts o = { .lax = !strict,
+		                       .annotate = !strict,
+		                       .ordered = 1,
+		                       .canonical = 1,
+		                       .closed = 1,
+		                       .short_names = 1 };
 
 	if (has_none(schema))
 		schema = &none;

@@ -121,6 +121,7 @@ static struct schema_opts schema_opts_of(struct compile *c)
 		.ordered = (flags & INFER_GRAMMAR_ORDERED) != 0,
 		.canonical = !(flags & INFER_GRAMMAR_AS_WRITTEN),
 		.closed = !(flags & INFER_GRAMMAR_AS_WRITTEN),
+		.short_names = !(flags & INFER_GRAMMAR_AS_WRITTEN),
 	};
 }
 

@@ -69,6 +69,7 @@ struct schema {
 	const struct branch *branch;  /* the branch in which a keyword is applied */
 	struct branch *made, *newest; /* list of the branches that result, and its last */
 	const struct dfa **collect;   /* NULL, or the union of the strings of finished branches */
+	int clip;                     /* with collect: 1: see schema_opts.short_names */
 	uint32_t depth;               /* of recursion over branches */
 	int plain;                    /* numbers have no exponent, because values are compared */
 
@@ -93,8 +94,9 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal);
 int schema_expand(struct schema *c, uint32_t goal);
 /* Append the alternatives of objects again, with the members that closing left out. */
 int schema_expand_open(struct schema *c, uint32_t goal);
-/* Set *out to the strings that satisfy a literal. */
-int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out);
+/* Set *out to the strings that satisfy a literal. clip 1: without some of more than SCHEMA_NAME_MOST
+ * characters (schema_opts.short_names). */
+int schema_matching_names(struct schema *c, uint32_t lit, int clip, const struct dfa **out);
 /* Append a copy of c->branch to the branches made; *out may be changed. */
 int schema_fork(struct schema *c, struct branch **out);
 /* Add a condition to a branch: a literal (mask: as in struct todo), a literal or keyword (late:

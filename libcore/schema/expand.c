@@ -390,7 +390,7 @@ int schema_expand_open(struct schema *c, uint32_t goal)
 	return expand_type(c, goal, ALT_OBJECT, 0);
 }
 
-int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out)
+int schema_matching_names(struct schema *c, uint32_t lit, int clip, const struct dfa **out)
 {
 	const struct schema was = *c;
 	struct branch b = { .max = DFA_FOREVER, .longest = DFA_FOREVER };
@@ -400,12 +400,14 @@ int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out
 
 	c->type = ALT_STRING;
 	c->collect = &all;
+	c->clip = clip;
 	c->depth = 0;
 	rc = schema_require(c, &b, lit, 0);
 	if (!rc)
 		rc = expand_branch(c, &b);
 	c->type = was.type;
 	c->collect = was.collect;
+	c->clip = was.clip;
 	c->depth = was.depth;
 	c->made = was.made;
 	c->newest = was.newest;

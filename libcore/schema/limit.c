@@ -113,6 +113,13 @@ int schema_limit_text(struct schema *c, const struct branch *b, struct alt *a)
 		a->most = b->longest;
 		return measure_states(c, a);
 	}
+	if (c->collect && c->clip && b->longest > SCHEMA_NAME_MOST &&
+	    a->text->least[a->text->start] <= SCHEMA_NAME_MOST) {
+		const struct dfa *lengths;
+
+		TRY(schema_short_strings(c, b->limit, SCHEMA_NAME_MOST, &lengths));
+		return schema_intersect(c, a->text, lengths, &a->text);
+	}
 	return narrow_text(c, a, b->limit, b->limit_neg ? STRING_MIN_LENGTH : STRING_MAX_LENGTH,
 	                   b->limit_neg);
 }

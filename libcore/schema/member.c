@@ -124,7 +124,8 @@ int kw_propertyNames_apply(struct schema *c, const struct todo *it)
 	uint32_t lit;
 
 	TRY(schema_literal(c, it->location, it->v, 0, &lit));
-	TRY(schema_matching_names(c, lit, &f.keys));
+	/* not where a longer name is to be rejected: it must be known to be wrong */
+	TRY(schema_matching_names(c, lit, c->opts.short_names && !it->neg, &f.keys));
 	TRY(schema_complement(c, &f.keys));
 	TRY(schema_fork(c, &x));
 	return schema_add_fact(c, x, &f);

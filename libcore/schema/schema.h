@@ -51,7 +51,12 @@ struct schema_opts {
 	 * and an exponent of at most 279; values of const and enum have their shortest notation; no
 	 * -0. */
 	int canonical;
+	/* Names of members that propertyNames limits to more than SCHEMA_NAME_MOST characters have
+	 * at most as many, if that is long enough: a name is an automaton, whose size grows with its
+	 * limit. */
+	int short_names;
 };
+enum { SCHEMA_NAME_MOST = 1024 };
 
 /* Compile a schema, which is not needed afterwards. *out is NULL on failure.
  * left  the budget; what was used is subtracted

@@ -395,6 +395,21 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 	return cache_result(c, rc, v, of, how, d, out);
 }
 
+int schema_short_strings(struct schema *c, const struct json *v, uint32_t n, const struct dfa **out)
+{
+	const uint32_t how = STRING_MAX_LENGTH * 2;
+	struct dfa *d = NULL;
+	const void *of;
+	int rc;
+
+	TRY(intern_count(c, n, &of));
+	*out = schema_cached(c, of, how);
+	if (*out)
+		return INFER_OK;
+	rc = lengths_dfa(c, n, STRING_MAX_LENGTH, 0, &d);
+	return cache_result(c, rc, v, of, how, d, out);
+}
+
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
                  const struct dfa **out)
 {

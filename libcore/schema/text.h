@@ -41,6 +41,9 @@ int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_sho
                          const struct dfa **out);
 
 enum string_bound { STRING_FORMAT, STRING_PATTERN, STRING_MAX_LENGTH, STRING_MIN_LENGTH };
+/* Set *out to the strings of at most n characters. v: for errors. */
+int schema_short_strings(struct schema *c, const struct json *v, uint32_t n,
+                         const struct dfa **out);
 /* Set *out to the strings that satisfy this keyword with value v, or that do not if neg. */
 int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
                   const struct dfa **out);

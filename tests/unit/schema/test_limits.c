@@ -42,10 +42,9 @@ static const char *const schemas[] = {
 enum { N_SCHEMAS = sizeof schemas / sizeof *schemas };
 
 /* strings: NULL, or what strings must match: then limits are automata */
-static struct grammar *compile(const char *schema, const struct dfa *strings)
+static struct grammar *compile_with(const char *schema, struct schema_opts o)
 {
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
-	const struct schema_opts o = { .strings = strings };
 	struct grammar *g = NULL;
 	infer_error err = { 0 };
 	struct arena a;
@@ -55,6 +54,11 @@ static struct grammar *compile(const char *schema, const struct dfa *strings)
 		fail_msg("%s: %s", schema, err.message);
 	arena_fini(&a);
 	return g;
+}
+
+static struct grammar *compile(const char *schema, const struct dfa *strings)
+{
+	return compile_with(schema, (struct schema_opts){ .strings = strings });
 }
 
 static void draw(const struct grammar *g, uint64_t seed, uint32_t length, struct buf *b)
@@ -222,6 +226,64 @@ static void test_contains(void **state)
 	}
 }
 
+/* Return whether a name of n letters is accepted by a grammar of objects. */
+static int takes_name(const struct grammar *g, size_t n)
+{
+	char s[4200] = "{\"";
+	infer_error err = { 0 };
+	size_t taken;
+
+	memset(s + 2, 'a', n);
+	snprintf(s + 2 + n, sizeof s - 2 - n, "\":1}");
+	return follow(g, MATCH_ANY, s, strlen(s), &taken, &err);
+}
+
+/* Names are shortened where that is asked for, and never where a longer one is to be rejected. */
+static void test_names(void **state)
+{
+	static const struct {
+		const char *schema;
+		int short_names;
+		size_t yes[3], no[3]; /* 0: none */
+	} row[] = {
+		{ "{'type':'object','propertyNames':{'maxLength':1000000}}",
+		  1,
+		  { 1, 1024 },
+		  { 1025 } },
+		{ "{'type':'object','propertyNames':{'minLength':5,'maxLength':4e9}}",
+		  1,
+		  { 5, 1024 },
+		  { 4, 1025 } },
+		{ "{'type':'object','propertyNames':{'maxLength':1100}}",
+		  0,
+		  { 1025, 1100 },
+		  { 1101 } },
+		{ "{'type':'object','propertyNames':{'maxLength':1000}}", 1, { 1000 }, { 1001 } },
+		{ "{'type':'object','propertyNames':{'minLength':1090,'maxLength':1100}}",
+		  1,
+		  { 1090, 1100 },
+		  { 1089, 1101 } },
+		{ "{'type':'object','not':{'propertyNames':{'maxLength':1100}}}",
+		  1,
+		  { 1101 },
+		  { 1024, 1025, 1100 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct grammar *g = compile_with(
+			row[i].schema, (struct schema_opts){ .short_names = row[i].short_names });
+
+		for (int k = 0; k < 3; k++) {
+			if (row[i].yes[k] && takes_name(g, row[i].yes[k]) != 1)
+				fail_msg("%s: %zu", row[i].schema, row[i].yes[k]);
+			if (row[i].no[k] && takes_name(g, row[i].no[k]) != 0)
+				fail_msg("%s: not %zu", row[i].schema, row[i].no[k]);
+		}
+		ir_free(g);
+	}
+}
+
 /* A limit costs the same whatever it is. */
 static void test_cost(void **state)
 {
@@ -282,11 +344,13 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),     cmocka_unit_test(test_last),
-		cmocka_unit_test(test_patterns), cmocka_unit_test(test_contains),
-		cmocka_unit_test(test_cost),     nth_case(case_memory)
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_same),
+		                            cmocka_unit_test(test_last),
+		                            cmocka_unit_test(test_patterns),
+		                            cmocka_unit_test(test_contains),
+		                            cmocka_unit_test(test_names),
+		                            cmocka_unit_test(test_cost),
+		                            nth_case(case_memory) };
 
 	return nth_group(tests);
 }
