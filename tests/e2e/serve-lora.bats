@@ -56,6 +56,17 @@ adapters() { own ask GET /lora-adapters | json "$1" | tr '\n' ' '; }
 	same 'base ad1 ad2' "$(json data.0.id <out) $(json data.1.id <out) $(json data.2.id <out)"
 	same "base $L/l2.gguf" "$(json data.2.parent <out) $(json data.2.root <out)"
 	same ad2 "$(own ask GET /v1/models/ad2 | json id)"
+	own ask GET /api/tags >out
+	same 'base:latest ad1:latest ad2:latest base:latest' "$(json models.0.name <out) $(json models.1.name <out) $(json models.2.name <out) $(json models.2.details.parent_model <out)"
+	same "$(sha256sum "$L/l2.gguf" | cut -d' ' -f1)" "$(json models.2.digest <out)"
+	list() { own ask GET "/v1/models$1" '' 'anthropic-version: 2023-06-01'; }
+	list >out
+	same 'base ad1 ad2 ad2 false' "$(json data.0.id <out) $(json data.1.id <out) $(json data.2.id <out) $(json last_id <out) $(json has_more <out)"
+	list '?limit=1&after_id=base' >out
+	same 'ad1 ad1 ad1 true' "$(json data.0.id <out) $(json first_id <out) $(json last_id <out) $(json has_more <out)"
+	list '?limit=1&before_id=ad2' >out
+	same 'ad1 true' "$(json data.0.id <out) $(json has_more <out)"
+	same 'ad1 model' "$(list /ad1 | json id) $(list /ad1 | json type)"
 	same 'ad1 ' "$(adapters 0.name)"
 }
 

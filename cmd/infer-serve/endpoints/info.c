@@ -4,6 +4,7 @@
 #include "infer-serve/ops/lora.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -121,24 +122,37 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 	jw_end(w);
 }
 
-/* Append the object of an adapter, with the name of its model as in vLLM. lora NULL: it is not loaded */
-static void put_adapter(struct jwrite *w, const struct server *s, const struct served *m,
-                        const char *name, const char *path)
-{
-	struct infer_engine_info e;
+/* The adapters of a model that are written. only: the name of one; NULL: all */
+struct adapter_list {
+	struct jwrite *w;
+	const struct server *s;
+	const struct served *m;
+	const char *only;
+	int written;
+};
 
+/* Append the object of an adapter, with the name of its model as in vLLM. */
+static void put_adapter(void *user, const char *name, const char *path, const infer_lora *lora)
+{
+	struct adapter_list *l = user;
+	struct infer_engine_info e;
+	struct jwrite *w = l->w;
+
+	if (l->only && strcmp(l->only, name) != 0)
+		return;
 	jw_object(w, NULL);
 	jw_str(w, "id", name);
 	jw_str(w, "object", "model");
-	jw_int(w, "created", s->started);
+	jw_int(w, "created", l->s->started);
 	jw_str(w, "owned_by", "inferutils");
 	jw_str(w, "root", path);
-	jw_str(w, "parent", m->name);
-	if (m->state == SERVED_LOADED) {
-		infer_engine_info(m->engine, &e);
+	jw_str(w, "parent", l->m->name);
+	if (lora) {
+		infer_engine_info(l->m->engine, &e);
 		jw_int(w, "max_model_len", e.ctx);
 	}
 	jw_end(w);
+	l->written++;
 }
 
 /* Append the adapters of m, or the one called `only` (NULL: all). Returns their number. Caller holds the
@@ -146,33 +160,17 @@ static void put_adapter(struct jwrite *w, const struct server *s, const struct s
 static int put_adapters(struct jwrite *w, const struct server *s, const struct served *m,
                         const char *only)
 {
-	struct infer_adapter *list = NULL;
-	struct infer_lora_info info;
-	size_t n = 0;
-	int written = 0;
+	struct adapter_list l = { w, s, m, only, 0 };
 
-	if (m->state != SERVED_LOADED) {
-		for (const struct named_lora *l = m->loras; l; l = l->next)
-			if (!only || !strcmp(only, l->name)) {
-				put_adapter(w, s, m, l->name, l->path);
-				written++;
-			}
-		return written;
-	}
-	w->to->bad |= infer_adapters_copy(&list, &n, m->adapters, NULL) != INFER_OK;
-	for (size_t i = 0; i < n; i++)
-		if (!only || !strcmp(only, list[i].name)) {
-			infer_lora_info(list[i].lora, &info);
-			put_adapter(w, s, m, list[i].name, info.path);
-			written++;
-		}
-	infer_adapters_release(list, n);
-	return written;
+	w->to->bad |= served_each_lora(m, put_adapter, &l) != INFER_OK;
+	return l.written;
 }
 
 /* ---- models in Anthropic's form ---- */
 
-static void put_anthropic_model(struct jwrite *w, const struct server *s, const struct served *m)
+/* adapter: the name of an adapter of m; NULL: m itself */
+static void put_anthropic_model(struct jwrite *w, const struct server *s, const struct served *m,
+                                const char *adapter)
 {
 	const time_t at = (time_t)s->started;
 	struct infer_engine_info e;
@@ -183,8 +181,8 @@ static void put_anthropic_model(struct jwrite *w, const struct server *s, const 
 		*text = 0;
 	jw_object(w, NULL);
 	jw_str(w, "type", "model");
-	jw_str(w, "id", m->name);
-	jw_str(w, "display_name", m->called ? m->called : m->name);
+	jw_str(w, "id", adapter ? adapter : m->name);
+	jw_str(w, "display_name", adapter ? adapter : m->called ? m->called : m->name);
 	jw_str(w, "created_at", text);
 	jw_str(w, "lifecycle", "active");
 	if (m->state == SERVED_LOADED) {
@@ -195,44 +193,81 @@ static void put_anthropic_model(struct jwrite *w, const struct server *s, const 
 	jw_end(w);
 }
 
+/* A page of the models and their adapters: those with the numbers from ... to - 1. */
+struct model_page {
+	struct jwrite *w; /* NULL: they are only counted */
+	const struct http_request *r;
+	const struct served *m;
+	int64_t i, from, to;
+	char *first, *last; /* allocated */
+};
+
+static void put_page_entry(struct model_page *p, const char *adapter)
+{
+	const char *name = adapter ? adapter : p->m->name;
+	const struct http_head *h = &p->r->head;
+
+	if (!p->w) {
+		p->from = h->after && !strcmp(name, h->after) ? p->i + 1 : p->from;
+		p->to = h->before && !strcmp(name, h->before) ? p->i : p->to;
+	} else if (p->i >= p->from && p->i < p->to) {
+		put_anthropic_model(p->w, p->r->api.server, p->m, adapter);
+		if (!p->first)
+			p->first = mem_strndup(MEM_BASE, name, strlen(name));
+		mem_free(p->last);
+		p->last = mem_strndup(MEM_BASE, name, strlen(name));
+		p->w->to->bad |= !p->first || !p->last;
+	}
+	p->i++;
+}
+
+static void put_page_adapter(void *user, const char *name, const char *path, const infer_lora *lora)
+{
+	(void)path;
+	(void)lora;
+	put_page_entry(user, name);
+}
+
+/* Visit the models and adapters in order. Returns their number. */
+static int64_t visit_page(struct model_page *p, struct jwrite *w)
+{
+	int rc = INFER_OK;
+
+	p->i = 0;
+	p->w = w;
+	for (p->m = p->r->api.server->models; p->m; p->m = p->m->next)
+		if (!p->m->retired) {
+			put_page_entry(p, NULL);
+			rc = rc ? rc : served_each_lora(p->m, put_page_adapter, p);
+		}
+	if (w)
+		w->to->bad |= rc != INFER_OK;
+	return p->i;
+}
+
 /* Append a page of the models: after after_id, or before before_id. Caller holds the lock. */
 static void put_anthropic_models(struct jwrite *w, const struct http_request *r)
 {
 	enum { MODELS_USUAL = 20 };
-	const struct server *s = r->api.server;
 	const struct http_head *h = &r->head;
 	const int64_t most = h->limit ? h->limit : MODELS_USUAL;
-	const struct served *first = NULL, *last = NULL;
-	int64_t n = 0, from = 0, to, i = 0;
+	struct model_page p = { .r = r, .to = INT64_MAX };
+	const int64_t n = visit_page(&p, NULL);
+	int has_more;
 
-	for (const struct served *m = s->models; m; m = m->next)
-		n += !m->retired;
-	to = n;
-	for (const struct served *m = s->models; m; m = m->next) {
-		if (m->retired)
-			continue;
-		from = h->after && !strcmp(m->name, h->after) ? i + 1 : from;
-		to = h->before && !strcmp(m->name, h->before) ? i : to;
-		i++;
-	}
-	if (h->before && to - from > most)
-		from = to - most;
-	i = 0;
+	p.to = p.to < n ? p.to : n;
+	if (h->before && p.to - p.from > most)
+		p.from = p.to - most;
+	has_more = h->before ? p.from > 0 : p.from + most < p.to;
+	p.to = p.to - p.from > most ? p.from + most : p.to;
 	jw_array(w, "data");
-	for (const struct served *m = s->models; m; m = m->next) {
-		if (m->retired)
-			continue;
-		if (i >= from && i < to && i < from + most) {
-			put_anthropic_model(w, s, m);
-			first = first ? first : m;
-			last = m;
-		}
-		i++;
-	}
+	(void)visit_page(&p, w);
 	jw_end(w);
-	jw_bool(w, "has_more", h->before ? from > 0 : from + most < to);
-	jw_str(w, "first_id", first ? first->name : NULL);
-	jw_str(w, "last_id", last ? last->name : NULL);
+	jw_bool(w, "has_more", has_more);
+	jw_str(w, "first_id", p.first);
+	jw_str(w, "last_id", p.last);
+	mem_free(p.first);
+	mem_free(p.last);
 }
 
 static void answer_anthropic_models(struct http_request *r)
@@ -284,7 +319,8 @@ void ep_model(struct http_request *r)
 	pthread_mutex_lock(&s->lock);
 	m = served_by_name(s, r->rest, strlen(r->rest));
 	if (m && r->api.style == STYLE_ANTHROPIC)
-		put_anthropic_model(&w, s, m);
+		put_anthropic_model(&w, s, m,
+		                    served_is_called(m, r->rest, strlen(r->rest)) ? NULL : r->rest);
 	else if (m && (served_is_called(m, r->rest, strlen(r->rest)) ||
 	               !put_adapters(&w, s, m, r->rest)))
 		put_model(&w, s, m);

@@ -3,6 +3,7 @@
 #include <infer/param.h>
 #include <infer/quant.h>
 #include "infer-serve/endpoints/ollama.h"
+#include "infer-serve/ops/lora.h"
 #include "common/model.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -140,7 +141,7 @@ static void put_quantization(struct jwrite *w, const infer_file *f)
 	jw_str(w, "quantization_level", text);
 }
 
-void ollama_details(struct jwrite *w, const infer_model *model)
+void ollama_details(struct jwrite *w, const infer_model *model, const char *parent)
 {
 	struct infer_model_info m = { .arch = "" };
 	struct infer_file_info f = { .format = "" };
@@ -150,7 +151,10 @@ void ollama_details(struct jwrite *w, const infer_model *model)
 		infer_file_info(infer_model_file(model), &f);
 	}
 	jw_object(w, "details");
-	jw_str(w, "parent_model", "");
+	if (parent)
+		ollama_name(w, "parent_model", parent);
+	else
+		jw_str(w, "parent_model", "");
 	jw_str(w, "format", f.format);
 	jw_str(w, "family", m.arch);
 	jw_array(w, "families");
@@ -197,9 +201,35 @@ struct listed {
 	int64_t unloads_s; /* seconds until it is unloaded; -1: never */
 };
 
+/* The adapters of a listed model. */
+struct adapter_tags {
+	struct jwrite *w;
+	const struct server *s;
+	const struct listed *l;
+};
+
+static void put_adapter_tag(void *user, const char *name, const char *path, const infer_lora *lora)
+{
+	const struct adapter_tags *a = user;
+	struct infer_lora_info info = { .sha256 = "" };
+	struct stat st;
+
+	if (lora)
+		infer_lora_info(lora, &info);
+	jw_object(a->w, NULL);
+	ollama_name(a->w, "name", name);
+	ollama_name(a->w, "model", name);
+	ollama_time(a->w, "modified_at", stat(path, &st) ? a->s->started : (int64_t)st.st_mtime);
+	jw_uint(a->w, "size", info.bytes);
+	jw_str(a->w, "digest", info.sha256);
+	ollama_details(a->w, lora ? a->l->m->model : NULL, a->l->m->name);
+	jw_end(a->w);
+}
+
 static void put_tag(struct jwrite *w, const struct server *s, const struct listed *l)
 {
 	const infer_model *model = l->is_loaded ? l->m->model : NULL;
+	struct adapter_tags a = { w, s, l };
 
 	jw_object(w, NULL);
 	ollama_name(w, "name", l->m->name);
@@ -207,8 +237,11 @@ static void put_tag(struct jwrite *w, const struct server *s, const struct liste
 	ollama_time(w, "modified_at", ollama_modified(s, l->m));
 	jw_uint(w, "size", count_bytes(model));
 	put_digest(w, model);
-	ollama_details(w, model);
+	ollama_details(w, model, NULL);
 	jw_end(w);
+	pthread_mutex_lock(&l->m->server->lock);
+	w->to->bad |= served_each_lora(l->m, put_adapter_tag, &a) != INFER_OK;
+	pthread_mutex_unlock(&l->m->server->lock);
 }
 
 static void put_process(struct jwrite *w, const struct server *s, const struct listed *l)
@@ -228,7 +261,7 @@ static void put_process(struct jwrite *w, const struct server *s, const struct l
 	ollama_name(w, "model", l->m->name);
 	jw_uint(w, "size", bytes);
 	put_digest(w, l->m->model);
-	ollama_details(w, l->m->model);
+	ollama_details(w, l->m->model, NULL);
 	if (l->unloads_s < 0)
 		jw_str(w, "expires_at", never);
 	else

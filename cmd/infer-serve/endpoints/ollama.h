@@ -12,8 +12,9 @@ endpoint_fn ep_generate;
 void ollama_time(struct jwrite *w, const char *key, int64_t seconds);
 /* Write a model's name with a tag: ":latest" is added to a name without one. */
 void ollama_name(struct jwrite *w, const char *key, const char *name);
-/* Write `details` of a model; NULL: it is not loaded, so that nothing is known. */
-void ollama_details(struct jwrite *w, const infer_model *model);
+/* Write `details` of a model; NULL: it is not loaded, so that nothing is known. parent: the name of the
+ * model, for an adapter of it; else NULL */
+void ollama_details(struct jwrite *w, const infer_model *model, const char *parent);
 /* Return when the file of m was changed, or, if it has no file, when the server started. */
 int64_t ollama_modified(const struct server *s, const struct served *m);
 #endif

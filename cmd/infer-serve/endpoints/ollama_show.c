@@ -164,7 +164,7 @@ static void answer_show(struct http_request *r, int verbose)
 	jw_object(&w, NULL);
 	put_license(&w, f);
 	put_texts(&w, m);
-	ollama_details(&w, m->model);
+	ollama_details(&w, m->model, NULL);
 	rc = put_model_info(&w, f, verbose);
 	put_capabilities(&w, m);
 	ollama_time(&w, "modified_at", ollama_modified(r->api.server, m));

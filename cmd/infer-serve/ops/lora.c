@@ -90,6 +90,26 @@ int served_has_lora(const struct served *m, const char *name, size_t n)
 	return m->state == SERVED_LOADED && infer_adapters_have(m->adapters, name, n);
 }
 
+int served_each_lora(const struct served *m, lora_visit *visit, void *user)
+{
+	struct infer_adapter *list = NULL;
+	struct infer_lora_info info;
+	size_t n = 0;
+
+	if (m->state != SERVED_LOADED) {
+		for (const struct named_lora *l = m->loras; l; l = l->next)
+			visit(user, l->name, l->path, NULL);
+		return INFER_OK;
+	}
+	TRY(infer_adapters_copy(&list, &n, m->adapters, NULL));
+	for (size_t i = 0; i < n; i++) {
+		infer_lora_info(list[i].lora, &info);
+		visit(user, list[i].name, info.path, list[i].lora);
+	}
+	infer_adapters_release(list, n);
+	return INFER_OK;
+}
+
 /* ---- opening a model ---- */
 
 static int open_lora(struct served *m, const char *path, struct infer_adapter *a, infer_error *err)

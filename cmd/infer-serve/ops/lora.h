@@ -21,6 +21,11 @@ void named_lora_free_all(struct served *m);
 /* True if m has an adapter with this name of n bytes. Caller holds the lock. */
 int served_has_lora(const struct served *m, const char *name, size_t n);
 
+/* One adapter of a list. lora: NULL if its model is not loaded */
+typedef void lora_visit(void *user, const char *name, const char *path, const infer_lora *lora);
+/* Visit the adapters of m in the order of ids. Caller holds the lock, or keeps m loaded. INFER_ENOMEM */
+int served_each_lora(const struct served *m, lora_visit *visit, void *user);
+
 /* Open the adapters of a model that is being loaded, and set m->adapters. *rank: for the engine; *bytes:
  * their memory. Errors: those of infer_lora_open and infer_adapters_add. */
 int served_open_loras(struct served *m, int32_t *rank, uint64_t *bytes, infer_error *err);
