@@ -39,7 +39,8 @@ struct ab {
 	struct both metrics[METRICS];
 	struct judged judged[METRICS];
 	size_t n;
-	int64_t rounds, most; /* rounds done; most rounds */
+	int64_t rounds;       /* done */
+	int64_t step, most;   /* rounds at a time; most rounds */
 	int64_t created_ms;   /* when the last round had ended, since 1970 */
 	struct arena mem;
 };
@@ -204,10 +205,10 @@ static int rounds(struct ab *a, infer_error *err)
 
 	TRY(one_round(a, -1, &done, err)); /* the first round is not counted */
 	while (more && a->rounds < a->most) {
-		int64_t to = a->rounds + a->o->rounds;
+		int64_t to = a->rounds + a->step;
 
 		for (; a->rounds < to && a->rounds < a->most; a->rounds++) {
-			if (a->rounds >= a->o->rounds && clock_now_ns() > end)
+			if (a->rounds >= a->step && clock_now_ns() > end)
 				return INFER_OK;
 			TRY(one_round(a, a->rounds, &done, err));
 		}
@@ -373,13 +374,27 @@ static void note_rounds(const struct ab *a)
 
 	if (isatty(STDERR_FILENO))
 		return;
-	if (a->most > o->rounds)
+	if (a->most > a->step)
 		say_note(0,
 		         "%lld rounds of both, then up to %lld while an interval is wide; none "
 		         "of these begins after %g s",
-		         (long long)o->rounds, (long long)a->most, o->max_time);
+		         (long long)a->step, (long long)a->most, o->max_time);
 	else
 		say_note(0, "%lld rounds of both", (long long)a->most);
+}
+
+/* Set the number of rounds. With --rounds alone it is exactly that; --max-rounds is never exceeded. */
+static int set_rounds(struct ab *a, infer_error *err)
+{
+	enum { STEP = 20, MOST = 400 };
+	const struct bench_opts *o = a->o;
+
+	if (o->rounds && o->max_rounds && o->max_rounds < o->rounds)
+		return err_set(err, INFER_EINVAL, "--max-rounds %lld is less than --rounds %lld",
+		               (long long)o->max_rounds, (long long)o->rounds);
+	a->most = o->max_rounds ? o->max_rounds : o->rounds ? o->rounds : MOST;
+	a->step = o->rounds ? o->rounds : a->most < STEP ? a->most : STEP;
+	return INFER_OK;
 }
 
 int ab(const struct bench_opts *o, const struct opt_rest *rest)
@@ -395,7 +410,8 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 		return EXIT_USAGE;
 	}
 	a.o = o;
-	a.most = o->max_rounds > o->rounds ? o->max_rounds : o->rounds;
+	if (set_rounds(&a, &err))
+		return say_fail(&err);
 	arena_init(&a.mem, MEM_BASE);
 	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(a.most + 1));
 	rc = set_sides(&a, rest, &err);

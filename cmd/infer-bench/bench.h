@@ -39,7 +39,8 @@ struct bench_opts {
 	/* serve */
 	const char *url, *alias, *adapters, *key_file, *output, *trace, *out, *suite, *plan;
 	double rate, timeout, price, tolerance, max_time;
-	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
+	int64_t rounds, max_rounds; /* 0: not given */
+	int64_t clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
 	int follows;             /* not an option; 1: this process has already written records */
 	int api, may_stop, kind; /* api: enum bench_api; kind: enum figure_kind */

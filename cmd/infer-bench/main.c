@@ -115,8 +115,6 @@ int main(int argc, char **argv)
 		                .warmup = 2,
 		                .timeout = 600,
 		                .tolerance = 2,
-		                .rounds = 20,
-		                .max_rounds = 400,
 		                .max_time = 90 };
 	static struct opt rows[OPT_ROWS_MAX];
 	struct opt_rest rest;

@@ -190,6 +190,11 @@ verdicts() { grep '"case":"' "$1" | while read -r l; do echo "$(json metric <<<"
 	infer-bench ab --rounds 8 --max-rounds 12 --tolerance 1000 'sleep 0.2' 'sleep 0.2' | grep -q '^8 rounds in turns$'
 	# the time for more rounds is limited
 	infer-bench ab --rounds 2 --max-rounds 1000 --max-time 0 --tolerance 1e-6 true true | grep -q '^2 rounds in turns$'
+	# --rounds alone is exact, and --max-rounds is never exceeded, below the default of --rounds too
+	infer-bench ab --rounds 3 --tolerance 1e-6 true true 2>err | grep -q '^3 rounds in turns$'
+	grep -qx 'infer-bench: 3 rounds of both' err
+	infer-bench ab --max-rounds 3 --tolerance 1e-6 true true | grep -q '^3 rounds in turns$'
+	fails 2 '--max-rounds 3 is less than --rounds 4' infer-bench ab --rounds 4 --max-rounds 3 true true
 	infer-bench ab --rounds 3 --max-rounds 3 --tolerance 1e-6 echo printf -- 'hello\n' >out || true
 	grep -Eq '^  unclear: .*wall_s' out
 	grep -Eq '^    (the interval is too wide|a value is 0)' out
