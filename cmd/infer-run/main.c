@@ -88,6 +88,14 @@ static int check_options(const struct run_opts *o, const struct opt_rest *rest)
 	return EXIT_DONE;
 }
 
+/* Return what the reference of a model needs before it: nothing if it is one already. */
+static const char *find_store(const char *model)
+{
+	if (!access(model, F_OK) || !strcmp(model, "demo") || infer_hub_is_ref(model))
+		return "";
+	return strchr(model, '/') ? "hf:" : "ollama:";
+}
+
 /* Warn of "run MODEL", which is a command of other programs and a prompt here. */
 static void warn_of_run(const struct run_opts *o, const struct opt_rest *rest)
 {
@@ -97,7 +105,7 @@ static void warn_of_run(const struct run_opts *o, const struct opt_rest *rest)
 	    strcmp(rest->words[0], "run"))
 		return;
 	say_warning("'run %.60s' is the prompt here; a model is given with -m, as in -m %s%.60s",
-	            model, access(model, F_OK) ? "ollama:" : "", model);
+	            model, find_store(model), model);
 }
 
 /* Open --out, which must not be a file that is read. Prints its own errors; returns the exit code. */

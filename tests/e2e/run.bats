@@ -108,6 +108,10 @@ closed_pipe()
 	grep -qx "infer-run: warning: 'run llama3' is the prompt here; a model is given with -m, as in -m ollama:llama3" said
 	touch m.gguf
 	infer-run --no-stdin --temp 0 -n 2 run m.gguf 2>&1 >out | grep -q 'as in -m m.gguf$'
+	for model in demo hf:org/none; do
+		infer-run --no-stdin --temp 0 -n 2 run $model 2>&1 >out | grep -q "as in -m $model\$"
+	done
+	infer-run --no-stdin --temp 0 -n 2 run org/none 2>&1 >out | grep -q 'as in -m hf:org/none$'
 	for words in 'run' 'run to me' 'walk home'; do
 		# shellcheck disable=SC2086
 		same "infer-run: warning: no -m and no INFER_MODEL: this is the built-in model" "$(infer-run --no-stdin -n 2 $words 2>&1 >out)"
