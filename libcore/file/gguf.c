@@ -354,6 +354,18 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
+/* Refuse a tensor that the file is too short for. All numbers are bytes from the start of the file. */
+static int refuse_end(struct reader *r, const struct infer_tensor *t, uint64_t data)
+{
+	char name[FILE_QUOTE];
+
+	return err_set(r->err, INFER_EFORMAT,
+	               "%s: tensor %s: %llu bytes at byte %llu: the file ends before them, after "
+	               "%zu bytes",
+	               file_label(r->path), file_quote(name, t->name.at, t->name.len),
+	               (unsigned long long)t->bytes, (unsigned long long)(data + t->offset), r->n);
+}
+
 /* Check the offset of a tensor: padded, in the order of the table, without overlap. */
 static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, size_t data,
                         uint64_t *want, uint64_t alignment)
@@ -369,9 +381,7 @@ static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, s
 		            t->offset < *want ? "lies in the tensor before" : "leaves a gap",
 		            (unsigned long long)*want);
 	if (data > r->n || t->offset > r->n - data || t->bytes > r->n - data - t->offset)
-		return fail(r, INFER_EFORMAT,
-		            "%llu bytes at offset %llu: the file ends before them, after %zu bytes",
-		            (unsigned long long)t->bytes, (unsigned long long)t->offset, r->n);
+		return refuse_end(r, t, data);
 	*want = t->offset + num_round_up((size_t)t->bytes, (size_t)alignment);
 	t->offset += data;
 	t->data = r->at + t->offset;

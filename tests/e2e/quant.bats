@@ -433,8 +433,11 @@ stopped()
 }
 
 @test "a file that was cut, shards of another model, a tensor that is missing: nothing is written" {
-	head -c $(($(stat -c %s "$F32") - 100)) "$F32" >cut.gguf
-	fails 3 'cut.gguf' infer-quant --type Q4_K cut.gguf a.gguf
+	size=$(stat -c %s "$F32")
+	head -c $((size - 100)) "$F32" >cut.gguf
+	bytes=$(infer-inspect tensors --json "$F32" | tail -n 1 | json size_bytes)
+	# the last tensor ends with the file: where it begins is counted from the start of the file too
+	fails 3 "cut.gguf: tensor output.weight: $bytes bytes at byte $((size - bytes)): the file ends before them, after $((size - 100)) bytes\$" infer-quant --type Q4_K cut.gguf a.gguf
 	perl -0777 -pe 's/llama\.block_count\x04\0\0\0\K\x01/\x02/ or die' "$F32" >less.gguf
 	fails 3 'tensor blk.1.attn_norm.weight: missing' infer-quant --type Q4_K less.gguf a.gguf
 	none a.gguf
