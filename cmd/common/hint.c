@@ -51,15 +51,8 @@ static const char *after_prefix(const char *s, const char *const *prefixes)
 	return NULL;
 }
 
-/* Set the error that suggests hf:ORG/REPO (n bytes at `repo`) followed by `more`. */
-static int refuse_repo(const char *repo, size_t n, const char *more, infer_error *err)
-{
-	return err_set(err, INFER_EIO, "no such file; for the hub: -m hf:%.*s%s", (int)n, repo,
-	               more);
-}
-
 /* Refuse ORG/REPO[:QUANT] and ORG/REPO/FILE. address: 1 if s is the path of a URL of the hub. */
-static int hint_hub(const char *s, int address, infer_error *err)
+static int hint_hub(const char *s, int address, const char *before, infer_error *err)
 {
 	static const char *const views[] = { "blob/", "resolve/", "tree/", "raw/", NULL };
 	size_t org = part_length(s, "/"),
@@ -86,17 +79,19 @@ static int hint_hub(const char *s, int address, infer_error *err)
 	} else if (!*rest && !address && is_file_name(s, n)) {
 		return INFER_OK; /* FOLDER/FILE.gguf, not a repository */
 	}
-	return refuse_repo(s, n, more, err);
+	return err_set(err, INFER_EIO, "no such file; for the hub: %shf:%.*s%s", before, (int)n, s,
+	               more);
 }
 
 /* Refuse NAME:TAG, the notation of Ollama. */
-static int hint_ollama(const char *s, infer_error *err)
+static int hint_ollama(const char *s, const char *before, infer_error *err)
 {
 	size_t name = part_length(s, ":"), tag = s[name] == ':' ? part_length(s + name + 1, "") : 0;
 
 	if (!name || !tag || name == 1 || s[name + 1 + tag])
 		return INFER_OK;
-	return err_set(err, INFER_EIO, "no such file; for a model of Ollama: -m ollama:%s", s);
+	return err_set(err, INFER_EIO, "no such file; for a model of Ollama: %sollama:%s", before,
+	               s);
 }
 
 /* True if the first folder of a path exists. */
@@ -112,7 +107,7 @@ static int has_folder(const char *s)
 	return !access(folder, F_OK);
 }
 
-int model_hint(const char *ref, infer_error *err)
+int model_hint(const char *ref, const char *before, infer_error *err)
 {
 	static const char *const hub[] = { "https://huggingface.co/",
 		                           "http://huggingface.co/",
@@ -144,20 +139,21 @@ int model_hint(const char *ref, infer_error *err)
 	if ((rest = after_prefix(ref, hub))) {
 		if (after_prefix(rest, others))
 			return err_set(err, INFER_EIO, "%.160s is not the address of a model", ref);
-		TRY(hint_hub(rest, 1, err));
+		TRY(hint_hub(rest, 1, before, err));
 	}
 	if ((rest = after_prefix(ref, ollama)) && part_length(rest, ":/"))
 		return err_set(err, INFER_EIO,
-		               "no such file; for a model of Ollama: -m ollama:%.160s", rest);
+		               "no such file; for a model of Ollama: %sollama:%.160s", before,
+		               rest);
 	if (after_prefix(ref, url))
 		return err_set(err, INFER_EIO,
 		               "%.120s is an address: download the file, or name a model of the "
-		               "hub: -m hf:ORG/REPO",
-		               ref);
+		               "hub: %shf:ORG/REPO",
+		               ref, before);
 	if (after_prefix(ref, docker))
 		return err_set(err, INFER_EIO,
-		               "%.120s: models of Docker's registry are not read; for the hub: -m "
-		               "hf:ORG/REPO",
-		               ref);
-	return strchr(ref, '/') ? hint_hub(ref, 0, err) : hint_ollama(ref, err);
+		               "%.120s: models of Docker's registry are not read; for the hub: "
+		               "%shf:ORG/REPO",
+		               ref, before);
+	return strchr(ref, '/') ? hint_hub(ref, 0, before, err) : hint_ollama(ref, before, err);
 }

@@ -4,7 +4,8 @@
 #include <infer/status.h>
 
 /* Refuse a model reference that is not a file but a name in another program's notation: ORG/REPO,
- * NAME:TAG, a URL of the hub. The message names the option to type instead.
+ * NAME:TAG, a URL of the hub. The message says what to type instead: `before` ("-m ", a command)
+ * and a reference.
  * INFER_EIO  the reference is such a name */
-int model_hint(const char *ref, infer_error *err);
+int model_hint(const char *ref, const char *before, infer_error *err);
 #endif

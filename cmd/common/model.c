@@ -135,7 +135,7 @@ static int find_path(const char **path, const char *ref, int offline, infer_erro
 	if (infer_hub_is_ref(ref))
 		TRY(resolve_ref(path, ref, offline, err));
 	else if (strcmp(ref, "demo") != 0)
-		TRY(model_hint(ref, err));
+		TRY(model_hint(ref, "-m ", err));
 	is_directory = !stat(*path, &st) && S_ISDIR(st.st_mode);
 	return INFER_OK;
 }

@@ -26,7 +26,7 @@ int pull(struct buf *out, const struct inspect_opts *o, const struct opt_rest *w
 		return fail_without_model("pull", "hf:ORG/REPO[@REV][:FILE-OR-QUANT]", err);
 	for (int i = 0; i < words->n_words; i++) {
 		if (!infer_hub_is_ref(words->words[i])) {
-			TRY(model_hint(words->words[i], err));
+			TRY(model_hint(words->words[i], "infer-inspect pull ", err));
 			return err_set(err, INFER_EINVAL,
 			               "%.120s: must be a model of the hub: hf:ORG/REPO",
 			               words->words[i]);

@@ -175,6 +175,9 @@ complaints() { grep -c 'hf:org/tiny@v2:Q8_0 is not in the cache' said || :; }
 	fails 2 'must be ORG/REPO' infer-inspect rm ../x
 	fails 2 'rm needs a model' infer-inspect rm
 	fails 2 'pull needs a model' infer-inspect pull
+	fails 1 'no such file; for the hub: infer-inspect pull hf:org/none$' infer-inspect pull org/none
+	fails 1 'for the hub: infer-inspect pull hf:org/none:Q4_K_M$' infer-inspect pull https://huggingface.co/org/none:Q4_K_M
+	fails 1 'for a model of Ollama: infer-inspect pull ollama:llama3:8b$' infer-inspect pull llama3:8b
 	fails 2 'list takes no argument' infer-inspect list x
 	fails 2 'json does not go with pull' infer-inspect pull --json hf:org/tiny
 	# a lock that another process holds
