@@ -125,6 +125,17 @@ ended()
 	same "$(json custom_id <many | sort)" "$(cat ids)"
 }
 
+@test "without --files-dir the paths of files and batches are refused, and the message names the option" {
+	serve -m "$M"
+	own upload batch x </dev/null | json error.message | grep -qx '/v1/files needs --files-dir: this server runs without'
+	same 501 "$(status)"
+	own ask GET /v1/files/file-x/content | json error.message | grep -qx '/v1/files/\* needs --files-dir: this server runs without'
+	own ask POST /v1/batches '{}' | json error.message | grep -qx '/v1/batches needs --files-dir: this server runs without'
+	same 501 "$(status)"
+	own ask GET /v1/batches/batch_x >out
+	same 501 "$(status)"
+}
+
 @test "keys: files and batches of one are not there for another, nor for a server without keys" {
 	printf 'one\ntwo\n' >keys
 	keep --api-key-file keys

@@ -136,12 +136,11 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 	if (!admit_key(r, http_field(c, "Authorization"), http_field(c, "X-Api-Key")) &&
 	    !(flags & EP_PUBLIC))
 		refuse(r, INFER_FAULT_KEY, "the API key is missing or wrong");
-	else if (flags & EP_OFF || (flags & EP_FILES && !s->o->files_dir))
-		refuse(r, INFER_FAULT_OFF, "this server does not have %.160s",
-		       flags & EP_OFF ? r->head.path : r->endpoint->path);
-	else if (flags & EP_LORA && !s->o->lora_dir)
-		refuse(r, INFER_FAULT_OFF, "%.160s needs --lora-dir: this server runs without",
-		       r->endpoint->path);
+	else if (flags & EP_OFF)
+		refuse(r, INFER_FAULT_OFF, "this server does not have %.160s", r->head.path);
+	else if ((flags & EP_FILES && !s->o->files_dir) || (flags & EP_LORA && !s->o->lora_dir))
+		refuse(r, INFER_FAULT_OFF, "%.160s needs %s: this server runs without",
+		       r->endpoint->path, flags & EP_FILES ? "--files-dir" : "--lora-dir");
 	else if (s->draining && !(flags & EP_ALWAYS))
 		refuse(r, INFER_FAULT_UNAVAILABLE, "the server is shutting down");
 	else if (flags & EP_UPLOAD)
