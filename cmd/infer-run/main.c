@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct help_line examples[] = {
-	{ "infer-run \"Why is the sky blue?\"", "ask the built-in model" },
+	{ "infer-run \"What is a token?\"", "ask the built-in model" },
 	{ "infer-run -m m.gguf -i", "chat" },
 	{ "infer-run -m m.gguf --raw Once upon a time", "continue a text" },
 	{ "infer-run -m m.gguf -f report.txt \"In short:\"", "ask about a file" },

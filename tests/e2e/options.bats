@@ -31,6 +31,11 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	done
 }
 
+@test "the first example of infer-run -h is a question that the built-in model answers" {
+	example=$(infer-run -h | sed -n '/^Examples:/{n;s/^ *infer-run "\(.*\)" .*/\1/p}')
+	same 'A token is a piece of text: a word, a part of a word, or a byte.' "$(infer-run -q --no-stdin -m demo --temp 0 "$example")"
+}
+
 @test "--help with a section shows that; an unknown one is an error that lists them" {
 	for p in $programs; do
 		sections=$($p --help=rows | sed -n 's/^section\t\([a-z]*\)\t.*/\1/p')
