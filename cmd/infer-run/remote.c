@@ -262,6 +262,15 @@ static int read_fields(struct remote *r, struct buf *line, infer_error *err)
 	return not_http(r, err);
 }
 
+/* The length of an address's path without a last "/", "/v1" or "/v1/", which other clients require. */
+static int base_length(const char *path)
+{
+	size_t n = strlen(path);
+
+	n -= n && path[n - 1] == '/';
+	return (int)(n >= 3 && !memcmp(path + n - 3, "/v1", 3) ? n - 3 : n);
+}
+
 int remote_post(struct remote *r, const char *where, const char *path, const struct buf *body,
                 infer_error *err)
 {
@@ -272,13 +281,10 @@ int remote_post(struct remote *r, const char *where, const char *path, const str
 	buf_init(&r->in, MEM_BASE);
 	TRY(connect_server(r, &a, err));
 	buf_init(&line, MEM_BASE);
-	size_t n = strlen(a.path);
-
 	buf_printf(&line,
 	           "POST %.*s%s HTTP/1.1\r\nHost: %.*s\r\nContent-Type: application/json\r\n"
 	           "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-	           (int)(n && a.path[n - 1] == '/' ? n - 1 : n), a.path, path, (int)a.as_is.len,
-	           a.as_is.at, body->len);
+	           base_length(a.path), a.path, path, (int)a.as_is.len, a.as_is.at, body->len);
 	int rc = line.bad ? err_nomem(err) : send_all(r, line.at, line.len, err);
 
 	if (!rc)

@@ -94,6 +94,21 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	same "$(infer-run -q -m "$M" --temp 0 -n 5 the)" "$(INFER_SERVER=unix:$PLAIN infer-run -q -m "$M" --temp 0 -n 5 the)"
 }
 
+@test "the address may end in /v1, as other clients take it" {
+	env --default-signal=INT,TERM,PIPE infer-serve -m "$M" -t 1 --listen 127.0.0.1:0 >up 2>said 3>&- &
+	PID=$!
+	up up
+	local at want
+	at=$(cat up)
+	want=$(infer-run -q -m "$M" --temp 0 -n 5 the)
+	for end in '' / /v1 /v1/; do
+		same "$want" "$(env -u INFER_MODEL infer-run -q --server "$at$end" --no-stdin --temp 0 -n 5 the)"
+	done
+	same "$want" "$(INFER_MODEL='' infer-run -q --server "${at#http://}/v1" --no-stdin --temp 0 -n 5 the)"
+	fails 1 'there is no /v2/v1/infer' env -u INFER_MODEL infer-run --server "$at/v2" the
+	fails 1 'there is no /av1/v1/infer' env -u INFER_MODEL infer-run --server "$at/av1" the
+}
+
 @test "a server that speaks something else, or breaks off" {
 	# each answer comes from a socket that says it and closes
 	answer() { rm -f fake ready; perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Local => "fake", Listen => 1); open $r, ">", "ready"; close $r; $c = $s->accept; sysread $c, $b, 65536; print $c $ARGV[0]' "$1" 3>&- & until [ -e ready ]; do sleep 0.02; done; }
