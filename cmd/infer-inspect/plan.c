@@ -125,24 +125,25 @@ static int plan_gpu(struct planned *p, infer_error *err)
 static int refuse_memory(const struct planned *p, infer_error *err)
 {
 	const struct infer_plan_need *n = &p->asked.plan.need;
-	int gpu = p->asked.ask.how.gpu_part > 0;
+	int gpu = p->asked.ask.how.gpu_part > 0, users = (int)p->asked.ask.users;
 	double want = gpu ? n->gpu : n->host, there = gpu ? n->gpu_there : n->host_there;
 	const struct strategy *s = &p->near;
 
 	if (s->type == TYPE_NONE)
 		return err_set(
 			err, INFER_ENOMEM,
-			"nothing fits: %d users of %d tokens take %.2f GiB%s; there is %.2f; "
+			"nothing fits: %d user%s of %d tokens take%s %.2f GiB%s; there is %.2f; "
 			"not even a context of 2 tokens with the smallest types does (IQ1_S, a "
 			"cache "
 			"of q4_0)",
-			(int)p->asked.ask.users, (int)p->asked.ask.ctx, want / (1 << 30),
-			gpu ? " of each accelerator" : "", there / (1 << 30));
+			users, users == 1 ? "" : "s", (int)p->asked.ask.ctx, users == 1 ? "s" : "",
+			want / (1 << 30), gpu ? " of each accelerator" : "", there / (1 << 30));
 	return err_set(err, INFER_ENOMEM,
-	               "nothing fits: %d users of %d tokens take %.2f GiB%s; there is %.2f; the "
+	               "nothing fits: %d user%s of %d tokens take%s %.2f GiB%s; there is %.2f; the "
 	               "nearest that fits: one user, a context of %d tokens, weights %s, cache %s",
-	               (int)p->asked.ask.users, (int)p->asked.ask.ctx, want / (1 << 30),
-	               gpu ? " of each accelerator" : "", there / (1 << 30), (int)s->ask.ctx,
+	               users, users == 1 ? "" : "s", (int)p->asked.ask.ctx, users == 1 ? "s" : "",
+	               want / (1 << 30), gpu ? " of each accelerator" : "", there / (1 << 30),
+	               (int)s->ask.ctx,
 	               s->type == TYPE_OF_FILE ? "as they are" : plan_type_name(s->type),
 	               infer_type_info(s->ask.how.k_type)->name);
 }

@@ -53,7 +53,7 @@ struct planned {
 /* Search for better strategies: set best, n_best, fits and near of *p (plan_best.c). */
 void plan_best(struct planned *p);
 const char *plan_type_name(int type); /* value for infer-quant --type */
-/* Return the type with that name, or of BF16, F16 and F32; -1 for all others. */
+/* Return the type with that name, or of MXFP4, BF16, F16 and F32; -1 for all others. */
 int plan_find_type(const char *name);
 /* Return how the strategy is run on the machine: enum runs (plan_lines.c). */
 int plan_runs(const struct infer_machine *m, const struct infer_setup *how);
@@ -66,9 +66,9 @@ const char *plan_grade_name(int grade);
 /* Append a time: milliseconds with so many decimals, or seconds from one second on. */
 void plan_put_time(struct buf *out, double ms, int decimals);
 /* Find out whether `word` names a model whose weights are not needed: a size class with or without a type, a
- * config.json, or a model of the hub that is not in the cache, whose config.json is downloaded.  Sets *without to 1,
+ * config.json or another .json file, or a model of the hub that is not in the cache, whose config.json is downloaded.  Sets *without to 1,
  * and *config to the path of the config.json, NULL for a size class (plan_dims.c).  Errors as model_config;
- * INFER_EIO: neither, nor a file; the message explains the forms. */
+ * INFER_EINVAL: neither, nor a file; the message explains the forms. */
 int plan_find_config(int *without, const char **config, const char *word, infer_error *err);
 /* Set p->dims, p->shape, p->type, p->path and p->named from such a word.  path: storage for p->path. */
 int plan_take_dims(struct planned *p, const char *word, struct buf *path, infer_error *err);

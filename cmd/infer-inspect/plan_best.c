@@ -39,14 +39,14 @@ const char *plan_type_name(int type)
 
 int plan_find_type(const char *name)
 {
-	static const int floats[] = { INFER_BF16, INFER_F16, INFER_F32 };
+	static const int others[] = { INFER_MXFP4, INFER_BF16, INFER_F16, INFER_F32 };
 
 	for (int i = 1; i < N_TYPES; i++)
 		if (!strcasecmp(types[i].name, name))
 			return types[i].type;
-	for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
-		if (!strcasecmp(infer_type_info(floats[i])->name, name))
-			return floats[i];
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (!strcasecmp(infer_type_info(others[i])->name, name))
+			return others[i];
 	return -1;
 }
 

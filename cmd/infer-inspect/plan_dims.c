@@ -3,17 +3,29 @@
 #include "common/file.h"
 #include "common/model.h"
 #include "base/err.h"
+#include "base/nearest.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 20, CLASS = 64 };
+enum { MOST_BYTES = 1 << 20, CLASS = 64, SIMILAR = 3 };
 
 static int is_config(const char *word)
 {
 	const char *base = strrchr(word, '/');
 
 	return !strcmp(base ? base + 1 : word, "config.json");
+}
+
+/* True for config.json, and for a file with another name that ends in .json. */
+static int is_json(const char *word)
+{
+	size_t n = strlen(word);
+
+	return is_config(word) || (n > 5 && !strcmp(word + n - 5, ".json") && !access(word, F_OK));
 }
 
 /* True for hf:ORG/REPO[@REV], and for ORG/REPO if there is no such file. */
@@ -42,17 +54,65 @@ static int is_class(char size[CLASS], const char **type, const char *word)
 	return infer_dims_is_class(size);
 }
 
+/* Return how far a name is from a typed one, case ignored.  A name that begins with it is one edit away. */
+static int name_distance(const char *typed, const char *name)
+{
+	char a[CLASS], b[CLASS];
+	size_t n = 0;
+
+	if (!strncasecmp(typed, name, strlen(typed)))
+		return 1;
+	if (strlen(typed) >= CLASS || strlen(name) >= CLASS)
+		return CLASS;
+	for (; typed[n]; n++)
+		a[n] = (char)tolower((unsigned char)typed[n]);
+	a[n] = 0;
+	for (n = 0; name[n]; n++)
+		b[n] = (char)tolower((unsigned char)name[n]);
+	b[n] = 0;
+	return nearest_edits(a, b);
+}
+
+/* Append the names of usual models that are nearest to a typed one. */
+static void put_similar(struct buf *out, const char *typed)
+{
+	int most = 1 + (int)strlen(typed) / 3, n = 0;
+
+	for (int far = 0; far <= most && n < SIMILAR; far++)
+		for (int i = 0; infer_dims_usual(i) && n < SIMILAR; i++)
+			if (name_distance(typed, infer_dims_usual(i)) == far)
+				buf_printf(out, "%s%s", n++ ? ", " : "", infer_dims_usual(i));
+}
+
 /* Refuse a word if there is no such file. Accept paths, references and names of model files without a look. */
 static int check_plain_word(const char *word, infer_error *err)
 {
-	if (strpbrk(word, "/:") || strstr(word, ".gguf") || !strcmp(word, "demo") ||
-	    !access(word, F_OK))
+	const char *colon = strchr(word, ':');
+	struct buf near;
+	char name[CLASS];
+
+	/* NAME:TYPE with a name that is not known is one of Ollama, unless it ends in a type of plan */
+	int typed = colon && colon - word < CLASS && plan_find_type(colon + 1) >= 0;
+
+	if (strchr(word, '/') || (colon && !typed) || strstr(word, ".gguf") ||
+	    !strcmp(word, "demo") || !access(word, F_OK))
 		return INFER_OK;
-	return err_set(
-		err, INFER_EIO,
-		"'%.60s' is neither a file nor a size; plan takes a file, a size (8B, 30B-A3B, "
-		"8B:Q4_K_M), the name of a usual model (Llama-3.1-8B) or hf:ORG/REPO",
-		word);
+	snprintf(name, sizeof name, "%.*s", typed ? (int)(colon - word) : CLASS - 1, word);
+	buf_init(&near, MEM_BASE);
+	put_similar(&near, name);
+	int rc = near.len && !near.bad
+	                 ? err_set(err, INFER_EINVAL,
+	                           "'%.60s' is neither a file nor a usual model; near: %.110s; "
+	                           "infer-inspect(1) lists the names",
+	                           word, near.at)
+	                 : err_set(err, INFER_EINVAL,
+	                           "'%.40s' is neither a file nor a size; plan takes a file, a "
+	                           "size (8B, 30B-A3B, 8B:Q4_K_M), hf:ORG/REPO, or the name of a "
+	                           "usual model (Llama-3.1-8B; infer-inspect(1) lists them)",
+	                           word);
+
+	buf_fini(&near);
+	return rc;
 }
 
 int plan_find_config(int *without, const char **config, const char *word, infer_error *err)
@@ -69,7 +129,7 @@ int plan_find_config(int *without, const char **config, const char *word, infer_
 		*without = 1;
 		return INFER_OK;
 	}
-	if (is_config(word)) {
+	if (is_json(word)) {
 		*config = word;
 		*without = 1;
 		return INFER_OK;
@@ -97,6 +157,11 @@ static int read_config(struct planned *p, const char *path, infer_error *err)
 	return rc;
 }
 
+static int main_type(const struct infer_dims *d)
+{
+	return d->expert_type ? d->expert_type : d->type;
+}
+
 /* Set the dimensions and *type, the type of the weights, from CLASS or CLASS:TYPE. */
 static int take_class(struct planned *p, int *type, const char *word, infer_error *err)
 {
@@ -105,12 +170,15 @@ static int take_class(struct planned *p, int *type, const char *word, infer_erro
 
 	TRY(is_class(size, &name, word) ? infer_dims_class(&p->dims, size, err)
 	                                : infer_dims_class(&p->dims, word, err));
-	*type = name ? plan_find_type(name) : p->dims.type;
+	*type = name ? plan_find_type(name) : main_type(&p->dims);
 	if (*type < 0)
-		return err_set(err, INFER_EINVAL,
-		               "'%.40s' is not a type of plan: BF16, F16, F32, Q8_0, Q6_K, "
-		               "Q5_K_M, Q4_K_M, IQ4_XS, Q3_K_M, IQ3_XXS, Q2_K, IQ2_XXS, IQ1_S",
-		               name);
+		return err_set(
+			err, INFER_EINVAL,
+			"'%.40s' is not a type of plan: BF16, F16, F32, Q8_0, Q6_K, "
+			"Q5_K_M, Q4_K_M, MXFP4, IQ4_XS, Q3_K_M, IQ3_XXS, Q2_K, IQ2_XXS, IQ1_S",
+			name);
+	if (*type != p->dims.expert_type)
+		p->dims.expert_type = 0;
 	if (infer_type_info(*type)->block == 1)
 		p->dims.type = *type;
 	return INFER_OK;
@@ -127,7 +195,7 @@ int plan_take_dims(struct planned *p, const char *word, struct buf *path, infer_
 		TRY(read_config(p, config, err));
 	else
 		TRY(take_class(p, &type, word, err));
-	if (!config)
+	if (!config || (config == word && !is_config(word)))
 		buf_puts(path, "MODEL.gguf");
 	else if (!is_config(word))
 		buf_printf(path, "%s%s", strncmp(word, "hf:", 3) ? "hf:" : "", word);
@@ -138,8 +206,8 @@ int plan_take_dims(struct planned *p, const char *word, struct buf *path, infer_
 		return err_set(err, INFER_ENOMEM, "out of memory for a path");
 	p->path = path->at;
 	TRY(infer_dims_shape(&p->shape, &p->dims, err));
-	p->type = config ? p->dims.type : type;
-	if (p->type != p->dims.type)
+	p->type = config ? main_type(&p->dims) : type;
+	if (p->type != main_type(&p->dims))
 		infer_shape_retype(&p->shape, p->type);
 	return INFER_OK;
 }

@@ -275,8 +275,11 @@ static void put_assumed(struct buf *out, const struct planned *p)
 		           (int)d->expert_ff);
 	else
 		buf_printf(out, "feed-forward %d", (int)d->ff);
-	buf_printf(out, ", vocabulary %d%s, weights %s\n", (int)d->vocab, d->tied ? " (tied)" : "",
+	buf_printf(out, ", vocabulary %d%s, weights %s", (int)d->vocab, d->tied ? " (tied)" : "",
 	           plan_type_name(p->type));
+	if (d->expert_type)
+		buf_printf(out, " (experts) and %s", infer_type_info(d->type)->name);
+	buf_putc(out, '\n');
 }
 
 /* Append the link between accelerators, and what it means for one user. */

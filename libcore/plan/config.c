@@ -155,6 +155,9 @@ static int read_type(const struct reader *r)
 	r->d->type = text_is(v, "float32")   ? INFER_F32
 	             : text_is(v, "float16") ? INFER_F16
 	                                     : INFER_BF16;
+	v = json_get(r->o, "quantization_config");
+	if (text_is(json_get(v, "quant_method"), "mxfp4")) /* gpt-oss */
+		r->d->expert_type = INFER_MXFP4;
 	return INFER_OK;
 }
 

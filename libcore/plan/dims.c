@@ -38,7 +38,7 @@ static int add_experts(struct build *b, int64_t n, int64_t k, int starts)
 	memset(&w, 0, sizeof w);
 	w.kind = INFER_WORK_EXPERTS;
 	w.times = 1;
-	w.type = b->d->type;
+	w.type = b->d->expert_type ? b->d->expert_type : b->d->type;
 	w.n = n;
 	w.k = k;
 	w.experts = b->d->experts;

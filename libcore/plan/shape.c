@@ -383,7 +383,8 @@ static void retype_work(struct infer_work *w, int type)
 {
 	if (w->adapter)
 		return;
-	if (w->out && element_bytes(type) < element_bytes(INFER_Q6_K))
+	/* MXFP4 is a type alone, without a mix */
+	if (w->out && type != INFER_MXFP4 && element_bytes(type) < element_bytes(INFER_Q6_K))
 		type = INFER_Q6_K;
 	if (w->k % infer_type_info(type)->block)
 		type = INFER_Q8_0;

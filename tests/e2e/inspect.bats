@@ -414,6 +414,23 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	[ ! -s b ]
 }
 
+@test "plan: usual models by name, gpt-oss in MXFP4 as it was released" {
+	host 64000000000 >h.yaml
+	for name in qwen3-8b Mistral-7B mistral-7b-instruct Qwen2.5-7B-Instruct gemma-3-27b-it phi-4 DeepSeek-R1-Distill-Llama-8B:Q4_K_M; do
+		infer-inspect plan $name --hw ./h.yaml >a
+		grep -q '^assumed ' a
+	done
+	infer-inspect plan gpt-oss-20b --hw ./h.yaml >a
+	grep -qE '^assumed .*, weights MXFP4 \(experts\) and BF16$' a
+	grep -qE 'weights MXFP4 12\.[89] GiB' a # 13.76 GB on huggingface.co
+	infer-inspect plan gpt-oss-20b:mxfp4 --hw ./h.yaml | diff a -
+	infer-inspect plan gpt-oss-20b:BF16 --hw ./h.yaml | grep -qE '^assumed .*, weights BF16$'
+	infer-inspect plan 8B:MXFP4 --hw ./h.yaml | grep -qE 'weights MXFP4 (3.9|4.0) GiB' # 8.03e9 of 4.25 bits
+	host 1000000000 >small.yaml
+	fails 4 'nothing fits: 1 user of 640 tokens takes [0-9.]+ GiB' infer-inspect plan 70B --hw ./small.yaml
+	fails 4 'nothing fits: 2 users of 640 tokens take [0-9.]+ GiB' infer-inspect plan 70B --users 2 --hw ./small.yaml
+}
+
 @test "plan: a size class or a config.json without weights" {
 	host 64000000000 >h.yaml
 	infer-inspect plan 8B --hw ./h.yaml >a
@@ -432,8 +449,11 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	infer-inspect plan 8B:Q4_K_M --hw ./h.yaml | grep -qE '^assumed .*, weights Q4_K_M$'
 	infer-inspect plan 1B:F16 --hw ./h.yaml --json | json asked.type | grep -qx F16
 	fails 2 "'Q9' is not a type of plan: BF16, .*IQ1_S" infer-inspect plan 8B:Q9 --hw ./h.yaml
-	for word in qwen3-8b 8B-Q4_K_M; do
-		fails 1 "'$word' is neither a file nor a size; plan takes a file, a size .*8B:Q4_K_M.*hf:ORG/REPO" infer-inspect plan $word --hw ./h.yaml
+	fails 2 "'qwen3-9b' is neither a file nor a usual model; near: Qwen3-.*; infer-inspect\(1\) lists the names" infer-inspect plan qwen3-9b --hw ./h.yaml
+	fails 2 "near: Mistral-7B" infer-inspect plan mistral --hw ./h.yaml
+	fails 2 "'Qwen3-9B:Q8_0' .*near: Qwen3-" infer-inspect plan Qwen3-9B:Q8_0 --hw ./h.yaml
+	for word in frobnicate 8B-Q4_K_M; do
+		fails 2 "'$word' is neither a file nor a size; plan takes a file, a size .*8B:Q4_K_M.*hf:ORG/REPO" infer-inspect plan $word --hw ./h.yaml
 	done
 	fails 1 'No such file' infer-inspect plan none.gguf --hw ./h.yaml
 	mkdir m
@@ -446,6 +466,12 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	same "$(json params <a)" "$(json params <b)"
 	same "$(json asked.memory.weight_bytes <a)" "$(json asked.memory.weight_bytes <b)"
 	infer-inspect plan -m m/config.json --hw ./h.yaml | grep -q 'infer-quant --type [A-Z0-9_]* m m-'
+	mv m/config.json m/other.json # by any name that ends in .json
+	infer-inspect plan m/other.json --hw ./h.yaml --json >c
+	same "$(json params <b)" "$(json params <c)"
+	infer-inspect plan m/other.json --hw ./h.yaml | grep -q 'infer-quant --type [A-Z0-9_]* MODEL.gguf'
+	echo '{"a":1}' >m/none.json
+	fails 3 'm/none.json: "model_type" must be a string' infer-inspect plan m/none.json --hw ./h.yaml
 	echo '{"model_type":"mamba2"}' >m/config.json
 	fails 3 'm/config.json: a model of type "mamba2" is not planned from its config.json' infer-inspect plan m/config.json --hw ./h.yaml
 	echo '{"model_type":"llama","num_hidden_layers":0}' >m/config.json

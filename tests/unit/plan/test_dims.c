@@ -142,6 +142,117 @@ static void test_classes(void **state)
 			fail_msg("%s is %s", unusual[i], d.name);
 }
 
+/* A usual model, and the parameters of its checkpoint as huggingface.co counts them; of gemma 3 from 4b on without
+ * the images, of DeepSeek without the layer that predicts two tokens. */
+static const struct {
+	const char *name;
+	double params;
+} usual[] = {
+	{ "Qwen3-0.6B", 0.596e9 },
+	{ "Qwen3-1.7B", 1.72e9 },
+	{ "Qwen3-4B", 4.02e9 },
+	{ "QWEN3-8b", 8.19e9 },
+	{ "Qwen3-14B", 14.77e9 },
+	{ "Qwen3-32B", 32.76e9 },
+	{ "Qwen3-30B-A3B", 30.53e9 },
+	{ "Qwen3-235B-A22B", 235.09e9 },
+	{ "Qwen2.5-0.5B", 0.494e9 },
+	{ "Qwen2.5-1.5B", 1.544e9 },
+	{ "Qwen2.5-3B-Instruct", 3.086e9 },
+	{ "Qwen2.5-7B", 7.616e9 },
+	{ "Qwen2.5-14B", 14.77e9 },
+	{ "Qwen2.5-32B", 32.76e9 },
+	{ "Qwen2.5-72B", 72.71e9 },
+	{ "Mistral-7B", 7.248e9 },
+	{ "mistral-nemo", 12.25e9 },
+	{ "Mistral-Small-24B", 23.57e9 },
+	{ "Mixtral-8x7B", 46.7e9 },
+	{ "Mixtral-8x22B", 140.6e9 },
+	{ "Phi-4", 14.66e9 },
+	{ "phi-4-mini", 3.836e9 },
+	{ "gemma-3-1b-it", 0.99989e9 },
+	{ "gemma-3-4b", 3.88e9 },
+	{ "gemma-3-12b", 11.766e9 },
+	{ "gemma-3-27b", 27.009e9 },
+	{ "Llama-3.2-1B", 1.236e9 },
+	{ "Llama-3.2-3B", 3.213e9 },
+	{ "Llama-3-8B", 8.03e9 },
+	{ "Llama-3.3-70B", 70.55e9 },
+	{ "Llama-3.1-405B", 405.85e9 },
+	{ "SmolLM2-1.7B", 1.711e9 },
+	{ "DeepSeek-R1", 671.03e9 },
+	{ "DeepSeek-R1-Distill-Llama-8B", 8.03e9 },
+	{ "DeepSeek-R1-Distill-Qwen-1.5B", 1.777e9 },
+	{ "DeepSeek-R1-Distill-Qwen-7B", 7.616e9 },
+	{ "DeepSeek-R1-Distill-Qwen-14B", 14.77e9 },
+	{ "DeepSeek-R1-Distill-Qwen-32B", 32.76e9 },
+	{ "gpt-oss-20b", 20.91e9 },
+	{ "gpt-oss-120b", 116.83e9 },
+};
+
+static void test_usual(void **state)
+{
+	struct infer_dims d;
+	struct infer_shape s;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		if (infer_dims_class(&d, usual[i].name, NULL) || infer_dims_shape(&s, &d, NULL))
+			fail_msg("%s is not known", usual[i].name);
+		if (fabs(s.params / usual[i].params - 1) > 0.003)
+			fail_msg("%s: %.5g parameters", usual[i].name, s.params);
+	}
+	/* the files of gpt-oss-20b on huggingface.co have 13.76 GB, those of 120b 65.25 */
+	assert_int_equal(infer_dims_class(&d, "gpt-oss-20b", NULL), INFER_OK);
+	assert_int_equal(infer_dims_shape(&s, &d, NULL), INFER_OK);
+	assert_true(fabs(s.weight_bytes / 13.76e9 - 1) < 0.01);
+	assert_int_equal(infer_dims_class(&d, "gpt-oss-120b", NULL), INFER_OK);
+	assert_int_equal(infer_dims_shape(&s, &d, NULL), INFER_OK);
+	assert_true(fabs(s.weight_bytes / 65.25e9 - 1) < 0.01);
+	assert_false(infer_dims_is_class("-Instruct"));
+	assert_null(infer_dims_usual(-1));
+}
+
+/* The manual has each name, and each is known. */
+static void test_names(void **state)
+{
+	struct infer_dims d;
+	struct buf text;
+	int i;
+
+	(void)state;
+	buf_init(&text, MEM_BASE);
+	read_file(&text, "man/infer-inspect.1");
+	for (i = 0; infer_dims_usual(i); i++) {
+		assert_int_equal(infer_dims_class(&d, infer_dims_usual(i), NULL), INFER_OK);
+		if (!strstr(text.at, infer_dims_usual(i)))
+			fail_msg("the manual does not have %s", infer_dims_usual(i));
+	}
+	assert_true(i > 40);
+	buf_fini(&text);
+}
+
+/* A config.json with quantization_config of gpt-oss has experts in MXFP4. */
+static void test_config_mxfp4(void **state)
+{
+	static const char text[] =
+		"{\"model_type\":\"gpt_oss\",\"hidden_size\":64,\"num_hidden_layers\":2,"
+		"\"num_attention_heads\":4,\"intermediate_size\":128,\"vocab_size\":100,"
+		"\"num_local_experts\":4,\"num_experts_per_tok\":2,"
+		"\"quantization_config\":{\"quant_method\":\"mxfp4\"}}";
+	struct infer_dims d;
+	struct infer_shape s;
+
+	(void)state;
+	assert_int_equal(infer_dims_config(&d, text, sizeof text - 1, "c", NULL), INFER_OK);
+	assert_int_equal(d.type, INFER_BF16);
+	assert_int_equal(d.expert_type, INFER_MXFP4);
+	assert_int_equal(infer_dims_shape(&s, &d, NULL), INFER_OK);
+	for (int i = 0; i < s.n_work; i++)
+		if (s.work[i].kind == INFER_WORK_EXPERTS)
+			assert_int_equal(s.work[i].type, INFER_MXFP4);
+}
+
 #define REST \
 	"\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"intermediate_" \
 	"size\":128,\"vocab_size\":100"
@@ -199,9 +310,9 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),
-		cmocka_unit_test(test_classes),
-		nth_case(case_refused),
+		cmocka_unit_test(test_golden),       cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_usual),        cmocka_unit_test(test_names),
+		cmocka_unit_test(test_config_mxfp4), nth_case(case_refused),
 	};
 	return nth_group(tests);
 }
