@@ -87,32 +87,41 @@ static int put_machine_rows(struct buf *out, struct planned *p, infer_error *err
 	return INFER_OK;
 }
 
-static void put_type_rows(struct buf *out, struct planned *p)
+/* Append the rows of a type; the model's own: of the model as it is. */
+static void put_rows_of(struct buf *out, struct planned *p, int type)
 {
 	static const int32_t contexts[] = { 4096, 32768, 131072 };
+	struct infer_shape s = p->shape;
 
-	for (int t = 0; t < N_TYPES; t++) {
-		struct infer_shape s = p->shape;
-		if (type_bits(table_types[t]) > type_bits(p->type))
+	if (type != p->type)
+		infer_shape_retype(&s, type);
+	for (size_t c = 0; c < sizeof contexts / sizeof *contexts; c++) {
+		struct infer_plan_ask a = p->asked.ask;
+		struct infer_plan r;
+		if (contexts[c] > p->shape.ctx_train && c)
 			continue;
-		if (table_types[t] != p->type)
-			infer_shape_retype(&s, table_types[t]);
-		for (size_t c = 0; c < sizeof contexts / sizeof *contexts; c++) {
-			struct infer_plan_ask a = p->asked.ask;
-			struct infer_plan r;
-			if (contexts[c] > p->shape.ctx_train && c)
-				continue;
-			a.ctx = contexts[c];
-			if (a.prompt + a.output > a.ctx)
-				continue;
-			struct infer_setup how;
-			infer_plan_place(&how, &s, p->m, &a);
-			a.how = how;
-			infer_plan_make(&r, &s, p->m, &a, NULL);
-			put_plan_row(out, p, p->m, p->o->machine ? p->o->machine : "here",
-			             table_types[t], &a, &r);
-		}
+		a.ctx = contexts[c];
+		if (a.prompt + a.output > a.ctx)
+			continue;
+		struct infer_setup how;
+		infer_plan_place(&how, &s, p->m, &a);
+		a.how = how;
+		infer_plan_make(&r, &s, p->m, &a, NULL);
+		put_plan_row(out, p, p->m, p->o->machine ? p->o->machine : "here", type, &a, &r);
 	}
+}
+
+static void put_type_rows(struct buf *out, struct planned *p)
+{
+	int listed = 0;
+
+	for (int t = 0; t < N_TYPES; t++)
+		listed |= table_types[t] == p->type;
+	if (!listed)
+		put_rows_of(out, p, p->type);
+	for (int t = 0; t < N_TYPES; t++)
+		if (type_bits(table_types[t]) <= type_bits(p->type))
+			put_rows_of(out, p, table_types[t]);
 }
 
 int plan_table(struct buf *out, struct planned *p, infer_error *err)

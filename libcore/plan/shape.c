@@ -378,6 +378,36 @@ static void improve_half(struct infer_shape *s, int i)
 	w->times -= half;
 }
 
+int shape_fit(int type, int64_t k)
+{
+	if (k % infer_type_info(type)->block == 0)
+		return type;
+	switch (type) {
+	case INFER_Q2_K:
+	case INFER_Q3_K:
+		type = INFER_Q4_0;
+		break;
+	case INFER_Q4_K:
+		type = INFER_Q5_0;
+		break;
+	case INFER_Q5_K:
+		type = INFER_Q5_1;
+		break;
+	case INFER_Q6_K:
+		type = INFER_Q8_0;
+		break;
+	case INFER_IQ1_S:
+	case INFER_IQ2_XXS:
+	case INFER_IQ3_XXS:
+	case INFER_IQ4_XS:
+		type = INFER_IQ4_NL;
+		break;
+	default:
+		break;
+	}
+	return k % infer_type_info(type)->block ? INFER_F16 : type;
+}
+
 /* Change work i to the type, or to one that its row length allows. */
 static void retype_work(struct infer_work *w, int type)
 {
@@ -386,10 +416,8 @@ static void retype_work(struct infer_work *w, int type)
 	/* MXFP4 is a type alone, without a mix */
 	if (w->out && type != INFER_MXFP4 && element_bytes(type) < element_bytes(INFER_Q6_K))
 		type = INFER_Q6_K;
-	if (w->k % infer_type_info(type)->block)
-		type = INFER_Q8_0;
-	if (w->k % infer_type_info(type)->block == 0 && w->type != INFER_F32)
-		w->type = type;
+	if (w->type != INFER_F32)
+		w->type = shape_fit(type, w->k);
 }
 
 void infer_shape_retype(struct infer_shape *s, int type)

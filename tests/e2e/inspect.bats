@@ -424,6 +424,10 @@ parts() { grep -E "^$1 " "$2" | grep -oE '[0-9.]+ [KMG]iB' | head -n 5 | awk '{ 
 	grep -qE '^assumed .*, weights MXFP4 \(experts\) and BF16$' a
 	grep -qE 'weights MXFP4 12\.[89] GiB' a # 13.76 GB on huggingface.co
 	infer-inspect plan gpt-oss-20b:mxfp4 --hw ./h.yaml | diff a -
+	infer-inspect plan gpt-oss-20b --hw ./h.yaml --table >b
+	grep -qE '^\./h\.yaml +MXFP4 +4096 +yes +1[23]\.' b
+	infer-inspect plan gpt-oss-20b:Q4_K_M --hw ./h.yaml --json >b # rows of 2880 are not blocks of 256: Q5_0, 5.5 bits
+	awk -v x="$(json asked.memory.weight_bytes <b)" 'BEGIN { exit !(x > 14.3e9 && x < 14.8e9) }'
 	infer-inspect plan gpt-oss-20b:BF16 --hw ./h.yaml | grep -qE '^assumed .*, weights BF16$'
 	infer-inspect plan 8B:MXFP4 --hw ./h.yaml | grep -qE 'weights MXFP4 (3.9|4.0) GiB' # 8.03e9 of 4.25 bits
 	host 1000000000 >small.yaml

@@ -1,6 +1,8 @@
 /* tests/unit/plan/test_plan.c - plans: bytes and operations that follow from the published sizes of
  * models, limits against published rates, users, sharing and cost. */
 #include <infer/plan.h>
+#include "plan/shape.h"
+#include "quant/mix.h"
 #include "../nth.h"
 #include <math.h>
 #include <stdio.h>
@@ -496,6 +498,21 @@ static void test_engine(void **state)
 	infer_model_close(&model);
 }
 
+/* Rows that are not whole blocks get the type that infer-quant writes. */
+static void test_fit(void **state)
+{
+	static const int types[] = { INFER_F16,  INFER_BF16,    INFER_Q8_0,  INFER_Q6_K,
+		                     INFER_Q5_K, INFER_Q4_K,    INFER_MXFP4, INFER_IQ4_XS,
+		                     INFER_Q3_K, INFER_IQ3_XXS, INFER_Q2_K,  INFER_IQ2_XXS,
+		                     INFER_IQ1_S };
+	static const int rows[] = { 16, 32, 256, 896, 2880, 4096, 4864, 100 };
+
+	(void)state;
+	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+		for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+			assert_int_equal(shape_fit(types[t], rows[i]), mix_fit(types[t], rows[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,7 +522,7 @@ int main(void)
 		cmocka_unit_test(test_partial),  cmocka_unit_test(test_links),
 		cmocka_unit_test(test_measured), cmocka_unit_test(test_published),
 		cmocka_unit_test(test_users),    cmocka_unit_test(test_sharing_and_cost),
-		cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_engine),   cmocka_unit_test(test_fit),
 	};
 	return nth_group(tests);
 }
