@@ -39,9 +39,9 @@ struct ab {
 	struct both metrics[METRICS];
 	struct judged judged[METRICS];
 	size_t n;
-	int64_t rounds;       /* done */
-	int64_t step, most;   /* rounds at a time; most rounds */
-	int64_t created_ms;   /* when the last round had ended, since 1970 */
+	int64_t rounds;     /* done */
+	int64_t step, most; /* rounds at a time; most rounds */
+	int64_t created_ms; /* when the last round had ended, since 1970 */
 	struct arena mem;
 };
 

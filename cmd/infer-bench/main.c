@@ -110,12 +110,9 @@ static int run_suite(const struct opt *rows, const struct bench_opts *given,
 
 int main(int argc, char **argv)
 {
-	struct bench_opts o = { .repeat = 5,
-		                .seed = 1,
-		                .warmup = 2,
-		                .timeout = 600,
-		                .tolerance = 2,
-		                .max_time = 90 };
+	struct bench_opts o = {
+		.repeat = 5, .seed = 1, .warmup = 2, .timeout = 600, .tolerance = 2, .max_time = 90
+	};
 	static struct opt rows[OPT_ROWS_MAX];
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
