@@ -149,14 +149,15 @@ static int take_int(const struct opt *o, int64_t *v, const char *text, const cha
                     infer_error *err)
 {
 	size_t n = strlen(text);
-	int kilo = o->marks & OPT_KILO && n > 1 && n < 10 && (text[n - 1] | 0x20) == 'k';
+	int unit = o->marks & OPT_KILO && n > 1 && n < 10 ? text[n - 1] | 0x20 : 0;
+	int64_t factor = unit == 'k' ? 1024 : unit == 'm' ? 1024 * 1024 : 1;
 	char digits[16] = "";
 
-	memcpy(digits, text, kilo ? n - 1 : 0);
-	if (!is_integer(kilo ? digits : text))
+	memcpy(digits, text, factor > 1 ? n - 1 : 0);
+	if (!is_integer(factor > 1 ? digits : text))
 		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a whole number", from, text);
 	errno = 0;
-	int64_t x = strtoll(text, NULL, 10) * (kilo ? 1024 : 1);
+	int64_t x = strtoll(text, NULL, 10) * factor;
 
 	if (errno || !in_range(o, (double)x))
 		return out_of_range(o, text, from, err);

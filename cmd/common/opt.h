@@ -39,7 +39,7 @@ enum opt_mark {
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
 	OPT_WHOLE = 1 << 2,    /* OPT_NUM_GIVEN: an integer */
 	OPT_COMMON = 1 << 3,   /* listed by -h */
-	OPT_KILO = 1 << 4,     /* OPT_INT: 32k is 32 * 1024 */
+	OPT_KILO = 1 << 4,     /* OPT_INT: 32k is 32 * 1024, 1M 1024 * 1024 */
 	OPT_SERVER = 1 << 5,   /* infer-run: may be combined with --server */
 };
 

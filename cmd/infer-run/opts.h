@@ -37,7 +37,7 @@ static const struct opt run_rows[] = {
 
 	{ OPT_GROUP, .name = "end", .help = "Where the answer ends", .modes = RUN_SAMPLES },
 	{ OPT_INT, 'n', "max-tokens", "N", "stop after N tokens (end of turn or context)",
-	  AT(max_tokens), 0, INT32_MAX, .marks = OPT_COMMON | OPT_SERVER },
+	  AT(max_tokens), -1, INT32_MAX, .marks = OPT_COMMON | OPT_SERVER },
 	{ OPT_LIST, 0, "stop", "STR", "stop before STR; may be given more than once", AT(stop),
 	  .marks = OPT_SERVER },
 	{ OPT_LIST, 0, "stop-token", "ID", "stop at token ID; may be given more than once",

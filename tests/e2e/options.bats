@@ -289,7 +289,7 @@ unanswered()
 	fails 2 '--top-p: 0 is out of range \(above 0' infer-run --top-p 0 x
 	fails 2 '--top-p: 1.5 is out of range' infer-run --top-p 1.5 x
 	fails 2 '--min-p: 2 is out of range' infer-run --min-p 2 x
-	fails 2 '--max-tokens: -1 is out of range' infer-run -n -1 x
+	fails 2 '--max-tokens: -2 is out of range' infer-run -n -2 x
 	fails 2 '--logprobs: 129 is out of range' infer-run --json --logprobs 129 x
 	fails 2 '--seed: 99999999999999999999 does not fit' infer-run --seed 99999999999999999999 x
 	fails 2 '--ctx: 99999999999999999999 is out of range' infer-run -c 99999999999999999999 x
@@ -355,8 +355,14 @@ unanswered()
 	END
 	same 1024 "$(infer-run -q --no-stdin --json -c 1k -n 1 x | json run.ctx)"
 	same 2048 "$(infer-run -q --no-stdin --json -c 2K -n 1 x | json run.ctx)"
-	for n in k 1kk 1m 1.5k 99999999k; do fails 2 '--ctx: ' infer-run -c $n x; done
+	for n in k m 1kk 1mk 1.5M 1G 1.5k 99999999k 99999999M; do fails 2 '--ctx: ' infer-run -c $n x; done
+	infer-inspect plan 8B --hw h100 -c 1M >mega
+	same "$(infer-inspect plan 8B --hw h100 -c 1048576)" "$(cat mega)"
 	fails 2 "--max-tokens: '1k' is not a whole number" infer-run -n 1k x
+}
+
+@test "-n -1 is no limit" {
+	same "$(infer-run -q -m "$M" --no-stdin --temp 0 --raw -c 64 --ignore-eos x)" "$(infer-run -q -m "$M" --no-stdin --temp 0 --raw -c 64 --ignore-eos -n -1 x)"
 }
 
 @test "what would have no effect, or one that nobody means, is said" {
