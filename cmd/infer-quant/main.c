@@ -2,7 +2,10 @@
 #include "opts.h"
 #include "common/say.h"
 #include "base/err.h"
+#include "base/nearest.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -40,15 +43,22 @@ static const struct {
 	{ "imatrix", imatrix },
 };
 
-/* True if a word is a value of --type, case ignored. */
-static int is_type(const char *word)
+/* Return the values of --type, separated by spaces. */
+static const char *type_values(void)
 {
 	const struct opt *row = quant_rows;
-	size_t n;
 
 	while (!row->name || strcmp(row->name, "type"))
 		row++;
-	for (const char *p = row->values; *p; p += n + (p[n] == ' ')) {
+	return row->values;
+}
+
+/* True if a word is a value of --type, case ignored. */
+static int is_type(const char *word)
+{
+	size_t n;
+
+	for (const char *p = type_values(); *p; p += n + (p[n] == ' ')) {
 		n = strcspn(p, " ");
 		if (strlen(word) == n && !strncasecmp(word, p, n))
 			return 1;
@@ -65,6 +75,29 @@ static int is_like_type(const char *word)
 	       word[n] && !strchr(word, '.') && !strchr(word, '/') && access(word, F_OK);
 }
 
+/* Refuse a word that is written like a type, with the most similar type if there is one. */
+static int refuse_type(const char *word, infer_error *err)
+{
+	char upper[24] = "", name[24], best[24] = "";
+	struct nearest near;
+	size_t n;
+
+	for (size_t i = 0; word[i] && strlen(word) < sizeof upper; i++)
+		upper[i] = (char)toupper((unsigned char)word[i]);
+	nearest_begin(&near, upper);
+	for (const char *p = type_values(); *p; p += n + (p[n] == ' ')) {
+		n = strcspn(p, " ");
+		snprintf(name, sizeof name, "%.*s", (int)n, p);
+		near.best = NULL;
+		nearest_try(&near, name);
+		if (near.best)
+			memcpy(best, name, sizeof best);
+	}
+	return err_set(err, INFER_EINVAL, "'%.20s' is not a type or mix; %s%s%s", word,
+	               *best ? "did you mean " : "the manual of infer-quant lists them", best,
+	               *best ? "?" : "");
+}
+
 /* Refuse TYPE IN [OUT], and a type that is not known. */
 static int check_words(const struct opt_rest *rest, infer_error *err)
 {
@@ -75,10 +108,7 @@ static int check_words(const struct opt_rest *rest, infer_error *err)
 		               words[0], words[1], rest->n_words > 2 ? words[2] : "OUT");
 	for (int i = 0; i < rest->n_words; i++)
 		if (is_like_type(words[i]) && !is_type(words[i]))
-			return err_set(err, INFER_EINVAL,
-			               "'%.20s' is not a type or mix; the manual of infer-quant "
-			               "lists them",
-			               words[i]);
+			return refuse_type(words[i], err);
 	return INFER_OK;
 }
 

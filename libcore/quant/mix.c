@@ -2,7 +2,10 @@
  * src/llama-quant.cpp), so that a name means the same mix in all programs. */
 #include "quant/mix.h"
 #include "base/err.h"
+#include "base/nearest.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -84,6 +87,23 @@ const struct mix_name *mix_find(const char *name)
 		if (!strcasecmp(names[i].name, name))
 			return &names[i];
 	return NULL;
+}
+
+void mix_similar(char to[MIX_SIMILAR], const char *name)
+{
+	char upper[NEAREST_NAME] = "";
+	struct nearest n;
+
+	*to = 0;
+	if (strlen(name) >= sizeof upper)
+		return;
+	for (size_t i = 0; name[i]; i++)
+		upper[i] = (char)toupper((unsigned char)name[i]);
+	nearest_begin(&n, upper);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		nearest_try(&n, names[i].name);
+	if (n.best)
+		snprintf(to, MIX_SIMILAR, "; did you mean %s?", n.best);
 }
 
 int mix_type(const char *name)

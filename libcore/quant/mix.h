@@ -13,6 +13,9 @@ struct mix_name {
 };
 /* Find a type or mix by its name, ignoring case; NULL: there is none. */
 const struct mix_name *mix_find(const char *name);
+enum { MIX_SIMILAR = 40 };
+/* Write "; did you mean NAME?" for the type or mix whose name is most similar, or "". */
+void mix_similar(char to[MIX_SIMILAR], const char *name);
 const struct mix_name *mix_at(int i); /* entry i of the table; NULL: i is too large */
 /* Return the enum infer_type with that name, or -1. */
 int mix_type(const char *name);

@@ -305,15 +305,17 @@ static int check_method(infer_quant *q, const struct infer_quant_opts *o, infer_
 /* Set q->recipe to the given recipe, or make one from the options, and check it. */
 static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
 {
+	char similar[MIX_SIMILAR];
 	infer_recipe r;
 
 	if (o->recipe && (o->type || o->n_keep))
 		return err_set(err, INFER_EINVAL,
 		               "a recipe cannot be combined with --type or --keep");
-	if (o->type && !mix_find(o->type))
-		return err_set(err, INFER_EINVAL,
-		               "'%.60s' is not a type or mix; the manual of infer-quant lists them",
-		               o->type);
+	if (o->type && !mix_find(o->type)) {
+		mix_similar(similar, o->type);
+		return err_set(err, INFER_EINVAL, "'%.60s' is not a type or mix%s", o->type,
+		               *similar ? similar : "; the manual of infer-quant lists them");
+	}
 	if (!o->recipe && o->type) {
 		TRY(recipe_make(&q->own_recipe, mix_find(o->type), o->imatrix, o->keep, o->n_keep,
 		                err));

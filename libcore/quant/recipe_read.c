@@ -153,13 +153,16 @@ static int take_version(struct reader *d, const struct ytree *y)
 
 static int take_type(struct reader *d, const struct ytree *y)
 {
+	char similar[MIX_SIMILAR];
 	const char *s;
 
 	TRY(ytree_text(&s, y, d->r->what, d->err));
 	d->r->name = mix_find(s);
-	return d->r->name ? INFER_OK
-	                  : ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
-	                               "'%.60s' is not a type or mix", s);
+	if (d->r->name)
+		return INFER_OK;
+	mix_similar(similar, s);
+	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT, "'%.60s' is not a type or mix%s", s,
+	                  similar);
 }
 
 static int read_method(struct reader *d, const struct ytree *y, int *method)

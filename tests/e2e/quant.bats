@@ -46,6 +46,10 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same Q4_K "$(type_of Q4_K_M.gguf blk.0.attn_q.weight)"
 	same F32 "$(type_of Q4_K_M.gguf blk.0.attn_norm.weight)"
 	fails 2 "'Q9' is not a type or mix" infer-quant --type Q9 "$F32" x.gguf
+	for type in Q4_KM q4_km; do
+		fails 2 "'$type' is not a type or mix; did you mean Q4_K_M\?\$" infer-quant --type $type "$F32" x.gguf
+		fails 2 "'$type' is not a type or mix; did you mean Q4_K_M\?\$" infer-quant "$F32" x.gguf $type
+	done
 }
 
 @test "metadata stays as it is, in its order, but for what the recipe says" {
