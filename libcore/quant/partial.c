@@ -143,7 +143,13 @@ static int open_locked(struct partial *p, int *same, infer_error *err)
 	if (p->resume_fd < 0 && errno == ELOOP)
 		return err_set(err, INFER_EIO, "%s: is a link, and not overwritten",
 		               file_label(name));
-	if (p->resume_fd < 0 || fstat(p->resume_fd, &st))
+	if (p->resume_fd < 0) {
+		int why = errno;
+
+		/* a folder that is missing or not writable is that of the output */
+		return err_errno(err, why, "%s", file_label(access(name, F_OK) ? p->path : name));
+	}
+	if (fstat(p->resume_fd, &st))
 		return err_errno(err, errno, "%s", file_label(name));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: is not a regular file", file_label(name));

@@ -258,7 +258,7 @@ stopped()
 	cmp text same
 	cmp in.gguf "$F16"
 	none a.gguf
-	fails 1 'nosuch/a.gguf.resume: No such file' infer-quant --type Q8_0 in.gguf nosuch/a.gguf
+	fails 1 'nosuch/a.gguf: No such file' infer-quant --type Q8_0 in.gguf nosuch/a.gguf
 	mkdir d
 	fails 1 'd: is not a regular file' infer-quant --type Q8_0 in.gguf d
 	fails 1 '/dev/null: is not a regular file' infer-quant --type Q8_0 in.gguf /dev/null
