@@ -310,8 +310,8 @@ SAID("spec-* draft* md hfd hfrd td tbd Cd Crd Cbd ctkd ctvd otd cmoed ncmoed dev
 
 /* quantising */
 SAID("o output", "--into", "a result has a name: OUT, or --out F")
-SAID("output-tensor-type", "--keep", "try --keep output=TYPE")
-SAID("leave-output-tensor", "--keep", "try --keep output=F16")
+SAID("output-tensor-type", "--keep", "try --keep ^output=TYPE")
+SAID("leave-output-tensor", "--keep", "try --keep ^output=F16")
 SAID("token-embedding-type", "--keep", "try --keep token_embd=TYPE")
 SAID("tensor-type", "--keep", "try --keep PATTERN=TYPE")
 SAID("tensor-type-file", "--recipe", "types of tensors are in a recipe: --recipe FILE")

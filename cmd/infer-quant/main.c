@@ -13,7 +13,7 @@
 static const struct help_line examples[] = {
 	{ "infer-quant --type Q4_K_M f16.gguf q4.gguf", "the commonest mix" },
 	{ "infer-quant --type Q4_K_M --dry-run f16.gguf", "what it would write" },
-	{ "infer-quant --type Q4_K --keep output=Q8_0 IN OUT", "one tensor better" },
+	{ "infer-quant --type Q4_K --keep ffn=Q6_K IN OUT", "feed-forward parts better" },
 	{ "infer-quant eval -m q4.gguf --ref r.gguf -f T", "what it lost" },
 	{ "infer-quant --copy --split-max-size 4G IN OUT", "the same, in files of 4 GiB" },
 	{ NULL, NULL },

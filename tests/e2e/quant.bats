@@ -94,6 +94,19 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same Q4_0 "$(type_of a.gguf output.weight)"
 	fails 2 'must be PATTERN=TYPE' infer-quant --type Q4_0 --keep ffn "$F16" x.gguf
 	fails 2 "'Q9' is not a type" infer-quant --type Q4_0 --keep ffn=Q9 "$F16" x.gguf
+	# a pattern that is unanchored takes attn_output too: what is advised for the output matrix does not
+	fails 2 'try --keep \^output=TYPE$' infer-quant --output-tensor-type q8_0 "$F16" x.gguf
+	infer-quant --type Q4_0 --keep ^output=Q8_0 "$F16" b.gguf
+	same Q8_0 "$(type_of b.gguf output.weight)"
+	same Q4_0 "$(type_of b.gguf blk.0.attn_output.weight)"
+	fails 2 'matches no tensor' infer-quant --type Q4_0 --keep ^output=Q8_0 demo x.gguf
+	# the examples of -h are right for a model without an output matrix too
+	keeps=$(infer-quant -h | sed -n 's/^  .*--keep \([^ ]*\) IN OUT.*/\1/p')
+	[ -n "$keeps" ]
+	for keep in $keeps ^token_embd=Q8_0; do
+		infer-quant -q --type Q4_K --keep "$keep" --dry-run demo x.gguf >out
+	done
+	[ -s out ]
 	fails 2 'byte 4 of the pattern' infer-quant --type Q4_0 --keep 'ffn(=Q8_0' "$F16" x.gguf
 	fails 2 'matches no tensor that is quantised' infer-quant --type Q4_0 --keep nosuch=Q8_0 "$F16" x.gguf
 	none x.gguf
