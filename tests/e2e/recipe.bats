@@ -46,6 +46,8 @@ recipe() { printf 'infer-recipe: 1\n%b' "$1" >r.yaml; }
 	wrong 3 "r.yaml: line 2, column 1: 'typ' is not a key here"
 	recipe 'type: Q9\n'
 	wrong 3 "r.yaml: line 2, column 7: 'Q9' is not a type or mix"
+	recipe 'type: q4_km\n'
+	wrong 3 "r.yaml: line 2, column 7: 'q4_km' is not a type or mix; did you mean Q4_K_M\?\$"
 	recipe 'type: Q4_K\ntensors:\n  ffn_: Q9\n'
 	wrong 3 "r.yaml: line 4, column 9: 'Q9' is not a type"
 	recipe 'type: Q4_K\ntensors:\n  ffn_: Q8_0\n  ffn_down: Q6_K\n'

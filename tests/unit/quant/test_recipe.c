@@ -141,8 +141,6 @@ static void test_refused(void **state)
 		{ "infer-recipe: 1\ntype: Q4_K\ntipe: 3\n",
 		  "r: line 3, column 1: 'tipe' is not a key here" },
 		{ "type: Q9\n", "r: line 1, column 7: 'Q9' is not a type or mix" },
-		{ "type: q4_km\n",
-		  "r: line 1, column 7: 'q4_km' is not a type or mix; did you mean Q4_K_M?" },
 		{ "type: [Q8_0]\n", "r: line 1, column 7: not a text" },
 		{ "tensors:\n  a: Q8_0\n  b: Q4_K_M\n",
 		  "r: line 3, column 6: 'Q4_K_M' is not a type" },
