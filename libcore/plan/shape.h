@@ -15,8 +15,8 @@ enum { MOE_REGIONS = 5 }; /* parallel regions of a layer of experts */
 int shape_add(struct infer_shape *s, const struct infer_work *w, infer_error *err);
 /* Return the index in infer_machine.slots of a row operation of struct kern. */
 int shape_slot(const char *name);
-/* Return the type that infer-quant gives rows of length k if it is told a type of plan: the type, or one with smaller
- * blocks, as mix_fit. */
+/* Return the type of rows of length k in a file that infer-quant makes in the type of a plan: the type, or one with
+ * smaller blocks, as mix_fit. */
 int shape_fit(int type, int64_t k);
 /* Return the weights that a token is multiplied with. */
 double shape_active_params(const struct infer_shape *s);
