@@ -422,7 +422,7 @@ stopped()
 	inside() { unshare -rm bash -c 'mount -t tmpfs -o "size=$1" none "$PLACE" && [ -z "$2" ] || mount -o "remount,$2" "$PLACE" && infer-quant --type Q8_0 "$F16" "$PLACE/a.gguf"; rc=$?; ls -A "$PLACE" >left; exit $rc' bash "$@"; }
 	fails 1 'a.gguf.part: cannot be written: No space left on device' inside 64k ''
 	[ ! -s left ]
-	fails 1 'a.gguf.resume: Read-only file system' inside 64m ro
+	fails 1 'a.gguf: Read-only file system' inside 64m ro
 	[ ! -s left ]
 	inside 64m ''
 	same a.gguf "$(cat left)"
