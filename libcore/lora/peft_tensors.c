@@ -18,7 +18,8 @@ static const char prefix[] = "base_model.model.", base_layer[] = ".base_layer";
 
 /* --- names */
 
-/* The suffixes of names.  b: that of the other half, NULL: refused, `what` says why. */
+/* The suffixes of names.  b: the suffix of the other half of a pair; NULL: the tensor is refused, and
+ * `what` is the reason */
 static const struct suffix {
 	const char *a, *b, *what;
 } suffixes[] = {

@@ -1,5 +1,5 @@
 /* tests/fuzz/lora.c - any bytes as an adapter of the built-in model: refused with one line, or read; then it is
- * merged into each tensor.  The first byte says what the others are: a GGUF file, adapter_model.safetensors or
+ * merged into each tensor.  The first byte selects the form of the others: a GGUF file, adapter_model.safetensors or
  * adapter_config.json. */
 #include <stddef.h>
 #include <stdint.h>

@@ -87,7 +87,7 @@ static int32_t guess_last(void *user, const uint64_t *ids, int32_t n, uint64_t *
 	return cap > 0;
 }
 
-/* Eight requests with none, one and several adapters, beside each other: as each alone. */
+/* Eight requests with none, one or several adapters, run together, give what each gives alone. */
 static void test_beside(void **state)
 {
 	static const struct {

@@ -1,9 +1,9 @@
 /* tests/unit/lora/test_peft_order.c - an adapter of PEFT changes the rows and columns of the model's file that
  * hold those of the checkpoint.
  *
- * Each matrix of each model of tests/golden/logits that has a config is changed at once, by its name in the
- * checkpoint.  What is added to the tensors of the file is put back into those of the checkpoint
- * (tests/golden/hf/names.txt: what transformers and the public converter say of them), and must be B A there. */
+ * In each model of tests/golden/logits that has a config, an adapter changes each matrix by its name in the
+ * checkpoint.  The changes of the file's tensors are reordered into those of the checkpoint by
+ * tests/golden/hf/names.txt, which transformers and the public converter define, and must equal B A. */
 #include "../hf/names.h"
 #include "peft_dir.h"
 

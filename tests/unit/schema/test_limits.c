@@ -157,7 +157,8 @@ static void test_last(void **state)
 	ir_free(g);
 }
 
-/* A pattern whose bounds are counted accepts what the same pattern in a group does, which is an automaton. */
+/* A pattern whose bounds are counted accepts the same texts as that pattern in a group, whose bounds are part
+ * of the automaton. */
 static void test_patterns(void **state)
 {
 	static const struct {
